@@ -132,6 +132,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         y: Any,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | str | None = None,
+        *,
+        evidence: Any = None,
     ) -> Self:
         """Choose a method and fit it.
 
@@ -148,6 +150,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             Rows that belong together, such as the messages of one sender. Labels of a group are
             held out together, so that accuracy and probabilities are those of other groups. A
             column that is named is no feature.
+        evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
+optional
+            What is known about unlabelled rows, as in `TransductiveSVC.fit`: probabilities, or
+            possible classes. Methods that take evidence use it.
         """
         refuse_wrapper(self.unlabeled)
         if isinstance(groups, str):
@@ -180,6 +186,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             random_state=int(seed),
             sample_weight=None if sample_weight is None else np.asarray(sample_weight, float),
             groups=groups,
+            evidence=evidence,
             **given,
         )
         self.features_ = foreign

@@ -44,6 +44,8 @@ class Prepared:
         What was done to the rows of a matrix.
     weight : array of shape (n,), optional
         Weights of the rows.
+    evidence : optional
+        What is known about the rows besides; see `semisvm.labels.evidence`.
     several : SeveralLabels, optional
         Several labels per row; ``labels`` are then their cells, shape (n, k).
     group : int array of shape (n,), optional
@@ -60,6 +62,7 @@ class Prepared:
     seconds: float = 0.0
     scaling: MatrixScaling | None = None
     weight: NDArray[np.float64] | None = None
+    evidence: Any = None
     cells: Table | None = None
     several: SeveralLabels | None = None
     group: Index | None = None
@@ -125,7 +128,7 @@ def prepare_rows(
     if transformer is not None:
         notes += transformer.notes_
     cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
-    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, None, cells)
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, cells=cells)
 
 
 def features_of(

@@ -91,6 +91,7 @@ def train(
     n_parts: int | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     groups: ArrayLike | None = None,
+    evidence: Any = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file, or to rows and labels in memory.
@@ -145,6 +146,8 @@ def train(
     groups : array-like of shape (n,), optional
         Rows that belong together, such as the messages of one sender: what is chosen, calibrated
         and reported by held-out labels is then for rows of other groups.
+    evidence : optional
+        What is known about rows, as `TransductiveSVC.fit` takes it, for methods that do.
     **parameters
         Of the estimator. With ``labels``: ``class_prior`` of `MultiLabelSVC`, and what the
         machine takes.
@@ -173,6 +176,9 @@ def train(
     )
     prepared.notes += notes
     prepared.group = None if groups is None else _group_numbers(groups, prepared, method)
+    if evidence is not None:
+        _check_evidence(method, labels)
+        prepared = replace(prepared, evidence=evidence)
     choice = None
     if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
@@ -245,9 +251,8 @@ def _with_columns_chosen(
     notes = [note for note in prepared.notes if note not in features.notes_]
     notes += found.reasons + [note for note in again.notes if ZERO_WEIGHT not in note]
     seconds = prepared.seconds + again.seconds
-    return replace(
-        again, notes=notes, weight=prepared.weight, group=prepared.group, seconds=seconds
-    )
+    given = {"weight": prepared.weight, "group": prepared.group, "evidence": prepared.evidence}
+    return replace(again, notes=notes, seconds=seconds, **given)
 
 
 def _group_numbers(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
@@ -263,6 +268,15 @@ def _group_numbers(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
             "method out: 'auto' weighs the members by groups."
         )
     return group_numbers(groups, prepared.labels)
+
+
+def _check_evidence(method: str, labels: SeveralLabels | None) -> None:
+    """Refuse evidence where nothing would use it."""
+    if labels is not None:
+        raise ValueError("evidence is for one label per row, and there are several.")
+    if method != AUTO and not get(method).takes_evidence:
+        taking = [one.name for one in methods() if one.takes_evidence]
+        raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
 
 
 def _check_for_labels(options: Mapping[str, Any]) -> None:
@@ -291,6 +305,7 @@ def _choose(
             progress=callback,
             sample_weight=prepared.weight,
             groups=prepared.group,
+            evidence=prepared.evidence,
             **limits,
         )
 
@@ -305,7 +320,7 @@ def _fit(
     start = perf_counter()
     X, several = prepared.X, prepared.several
     rows = X if n_parts is None else X.split(n_parts)
-    weighted = {} if prepared.weight is None else {"sample_weight": prepared.weight}
+    given = {} if prepared.weight is None else {"sample_weight": prepared.weight}
     if several is None:
         method = get(method).name
         estimator = get(method).make(unlabeled=None, **parameters)
@@ -313,7 +328,10 @@ def _fit(
         estimator = _multi_label(method, dict(parameters))
         method = SEVERAL if method == AUTO else method
     # the errors of the estimator name the columns of several labels
-    estimator.fit(rows, prepared.labels if several is None else several, **weighted)
+    if prepared.evidence is not None and get(method).takes_evidence:
+        # a method that was chosen may be one without
+        given["evidence"] = prepared.evidence
+    estimator.fit(rows, prepared.labels if several is None else several, **given)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
     held_out = None
@@ -496,8 +514,8 @@ def _held_out(
     with warnings.catch_warnings():
         # there is a note about few labels
         warnings.simplefilter("ignore", UserWarning)
-        rows = (prepared.X, prepared.labels)
-        return cross_fit_all(estimator, *rows, cv, prepared.weight, use, prepared.group)
+        rows, about = (prepared.X, prepared.labels), (prepared.group, prepared.evidence)
+        return cross_fit_all(estimator, *rows, cv, prepared.weight, use, *about)
 
 
 def _about_calibration(labels: NDArray[np.object_]) -> list[str]:

@@ -14,7 +14,7 @@ from semisvm.designs import Floats, thread_count
 from semisvm.designs.validation import read_rows
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import partly
-from semisvm.estimators.interop import row_hook, with_callbacks
+from semisvm.estimators.interop import evidence_argument, row_hook, with_callbacks
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
@@ -30,6 +30,7 @@ from semisvm.estimators.stacking import (
     spread,
 )
 from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.labels.evidence import ratios, with_evidence
 from semisvm.labels.partial import PartialLabels, encode, resolve_prior
 from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses.log import probabilities
@@ -146,7 +147,14 @@ class SemiSupervisedCommittee(ScoringClassifier):
     n_jobs: int | None = None
 
     @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        evidence: Any = None,
+    ) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -157,13 +165,17 @@ class SemiSupervisedCommittee(ScoringClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows in the fits of the members, all of which must take them. Labels
             that are held out to weigh the members count once each.
+        evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
+optional
+            What is known about rows, as in `TransductiveSVC.fit`, for the members that take it. It
+            stays known about rows whose labels are held out.
 
         Returns
         -------
         self : SemiSupervisedCommittee
         """
         with fitting(self):
-            self._fit_members(X, y, sample_weight)
+            self._fit_members(X, y, sample_weight, evidence)
         return self
 
     @property
@@ -259,9 +271,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
             raise ValueError("weights must not be negative, and not all zero.")
         return found
 
-    def _fit_members(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+    def _fit_members(self, X: Any, y: ArrayLike, sample_weight: Any, evidence: Any) -> None:
         X, labels = read_rows(X, self, in_passes=self.reads_in_passes), encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
+        labels = with_evidence(labels, evidence)
         weight = checked_weights(sample_weight, X, labels)
         recorder = Recorder(self.callback, self.verbose, row_hook(self))
         members = [(str(name), self._own(member)) for name, member in self._members()]
@@ -269,6 +282,9 @@ class SemiSupervisedCommittee(ScoringClassifier):
         used = [m for k, (_, m) in enumerate(members) if weights is None or weights[k] > 0.0]
         if weight is not None:
             self._refuse_weights(members)
+        known = ratios(labels)
+        if known is not None and all(evidence_argument(one) is None for _, one in members):
+            recorder.note("no member can use the evidence")
         share_estimate(used, X, labels, self.n_jobs, recorder, weight)
         if weights is None:
             weights = learned_weights(members, X, labels, self.cv, self.n_jobs, recorder, weight)
@@ -279,8 +295,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
         noted: set[str] = set()
         for level, k in enumerate(order):
             name, member = members[k]
-            weighted = {} if weight is None else {"sample_weight": weight}
-            fitted.append((name, member.fit(X, y, **weighted)))
+            given = {} if weight is None else {"sample_weight": weight}
+            if known is not None and evidence_argument(member) is not None:
+                given["evidence"] = known
+            fitted.append((name, member.fit(X, y, **given)))
             scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
             new = [note for note in dict.fromkeys(member.trace_.notes) if note not in noted]
             noted.update(new)

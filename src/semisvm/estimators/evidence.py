@@ -9,7 +9,7 @@ from semisvm.designs import Floats, Index
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.interop import with_callbacks
 from semisvm.estimators.parameters import EvidenceParameters, parameters
-from semisvm.label_steps.possible import Clash, find_clash, possible_shares
+from semisvm.label_steps.possible import Clash, find_clash, nearest_counts, possible_shares
 from semisvm.labels.evidence import evidence_costs
 from semisvm.labels.partial import PartialLabels
 from semisvm.labels.weights import Counts, RowWeights
@@ -80,7 +80,8 @@ optional
         if costs is None:
             return shares
         forbidden = costs == np.inf
-        clash = find_clash(forbidden, weights.counts(shares.values), weights.mass)
+        # not rounded: that is a matter of single rows
+        clash = find_clash(forbidden, shares.values * weights.n_unlabeled, weights.mass)
         if clash is None:
             return shares
         if not (self.shares_are_estimated or self.keeps_labeled_shares):
@@ -100,10 +101,13 @@ optional
         forbidden = costs == np.inf
         if find_clash(forbidden, counts, weights.mass) is None:
             return prior, counts
-        # where rows were held out, they may not have the shares of the others
-        prior = possible_shares(forbidden, prior, weights.mass)
-        counts = weights.counts(prior)
-        clash = find_clash(forbidden, counts, weights.mass)
+        if find_clash(forbidden, prior * weights.n_unlabeled, weights.mass) is not None:
+            # where rows were held out, they may not have the shares of the others
+            prior = possible_shares(forbidden, prior, weights.mass)
+            counts = weights.counts(prior)
+        if not weights.whole:
+            return prior, counts
+        counts, clash = nearest_counts(forbidden, prior, counts, weights.mass)
         if clash is not None:
             raise ValueError(_message(clash, labels))
         return prior, counts

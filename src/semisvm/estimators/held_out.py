@@ -24,6 +24,7 @@ from semisvm.designs.validation import take_rows
 from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
 from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.interop import fit_partly, scores_of
+from semisvm.labels.evidence import ratios
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal, hide_labels
@@ -322,7 +323,8 @@ def held_out_scores(
     """
     if not isinstance(estimator, LinearSemiSupervisedClassifier):
         alone = clone(estimator).set_params(unlabeled=None)
-        return refitted_scores(alone, grounds, partly(labels, labels.labeled), None, outside)
+        y = partly(labels, labels.labeled)
+        return refitted_scores(alone, grounds, y, None, outside, ratios(labels))
     held = HeldOut(estimator, grounds, labels, shares)
     return lambda fold: held.scores(fold, outside_rows(fold, outside))
 
@@ -333,6 +335,7 @@ def refitted_scores(
     y: ArrayLike,
     unlabeled: Any,
     outside: Outside = None,
+    evidence: Floats | None = None,
 ) -> Callable[[Index], Floats]:
     """Do what `held_out_scores` does, for any classifier: it is fitted anew for each fold.
 
@@ -346,12 +349,15 @@ def refitted_scores(
     unlabeled : scalar
         The marker in ``y``.
     outside : as of `held_out_scores`
+    evidence : array of shape (n, m), optional
+        What is known about rows besides labels; it stays known where labels are hidden.
     """
 
     def scores(fold: Index) -> Floats:
         part, hidden = outside_rows(fold, outside), hide_labels(y, fold, unlabeled)
         inside, rest = grounds.without(part), kept_rows(len(hidden), part)
-        model = fit_partly(estimator, inside.X, hidden[rest], unlabeled, inside.weight)
+        known = None if evidence is None else evidence[rest]
+        model = fit_partly(estimator, inside.X, hidden[rest], unlabeled, inside.weight, known)
         return scores_of(model, take_rows(grounds.X, fold))
 
     return scores

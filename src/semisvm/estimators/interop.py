@@ -9,14 +9,16 @@ Most classifiers of other packages treat the marker of unlabelled rows as a clas
 fitted to the labelled rows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.designs import Floats
 from semisvm.designs.validation import take_rows
@@ -54,6 +56,7 @@ def fit_partly(
     y: ArrayLike,
     unlabeled: Any = -1,
     sample_weight: Floats | None = None,
+    evidence: Floats | None = None,
 ) -> Any:
     """Fit a copy of any estimator: to all rows if it takes unlabelled ones, else to the labelled.
 
@@ -65,6 +68,8 @@ def fit_partly(
         Labels, and the marker for unlabelled rows.
     unlabeled : scalar, default=-1
     sample_weight : array of shape (n,), optional
+    evidence : array of shape (n, m), optional
+        For estimators that take it; others are fitted without.
 
     Returns
     -------
@@ -75,8 +80,33 @@ def fit_partly(
         rows = np.flatnonzero(~is_unlabeled(y, unlabeled))
         X, y = take_rows(X, rows), given_labels(label_array(y)[rows])
         sample_weight = None if sample_weight is None else sample_weight[rows]
-    weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return clone(estimator).fit(X, y, **weighted)
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    name = evidence_argument(estimator)
+    if evidence is not None and name is not None:
+        given[name] = evidence
+    return clone(estimator).fit(X, y, **given)
+
+
+def evidence_argument(estimator: Any) -> str | None:
+    """Return the argument of ``fit`` for evidence about rows; None if there is none.
+
+    That of a pipeline is passed on to its last step.
+    """
+    if hasattr(estimator, "steps"):
+        name, last = estimator.steps[-1]
+        if evidence_argument(last) is None:
+            return None
+        return "evidence" if get_config()["enable_metadata_routing"] else f"{name}__evidence"
+    return "evidence" if has_fit_parameter(estimator, "evidence") else None
+
+
+def require_evidence(estimators: Mapping[str, Any]) -> None:
+    """Raise if none of some estimators takes evidence."""
+    if all(evidence_argument(estimator) is None for estimator in estimators.values()):
+        raise ValueError(
+            f"evidence would have no effect: {', '.join(estimators)} cannot use it. "
+            "TransductiveSVC and AnnealedSVC can."
+        )
 
 
 def scores_of(model: Any, X: Any) -> Floats:

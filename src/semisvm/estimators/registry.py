@@ -110,6 +110,11 @@ class Method:
         return "sample_weight" in inspect.signature(self.load().fit).parameters
 
     @property
+    def takes_evidence(self) -> bool:
+        """Whether a fit takes evidence about unlabelled rows."""
+        return "evidence" in inspect.signature(self.load().fit).parameters
+
+    @property
     def options(self) -> list[str]:
         """Options of its parameters on the command line."""
         return [OPTIONS[name] for name in self.parameters if name in OPTIONS]
@@ -168,7 +173,7 @@ METHODS: tuple[Method, ...] = (
         "TransductiveSVC",
         "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
         Suits(),
-        (*SEMI, "kernel", "loss", "balance_tol"),
+        (*SEMI, "kernel", "loss", "balance_tol", "evidence_weight"),
         Cost(entry=500),
         auto=True,
         varies=("reg", "latent"),
@@ -179,7 +184,7 @@ METHODS: tuple[Method, ...] = (
         "AnnealedSVC",
         "deterministic annealing: soft labels that harden; depends less on its start",
         Suits(),
-        (*SEMI, "kernel", "loss", "temperature", "balance_tol"),
+        (*SEMI, "kernel", "loss", "temperature", "balance_tol", "evidence_weight"),
         Cost(entry=2_000),
         auto=True,
     ),

@@ -32,7 +32,7 @@ from semisvm.estimators.held_out import (
 )
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels, deal, prior_counts
-from semisvm.labels.weights import UNIT_WEIGHT, Counts
+from semisvm.labels.weights import UNIT_WEIGHT, Counts, RowWeights
 from semisvm.losses.log import probabilities
 from semisvm.methods.solution import BALANCE_TOL
 from semisvm.solvers.trace import Recorder
@@ -242,7 +242,10 @@ def share_estimate(
     estimating = [m for m in members if getattr(m, "shares_are_estimated", False)]
     if len(estimating) < 2:
         return
-    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, weight, recorder).values
+    estimator = TransductiveSVC(n_jobs=n_jobs)
+    found = class_shares(estimator, X, labels, weight, recorder)
+    weights = RowWeights.of(labels, weight)
+    shares = estimator._possible_shares(found, labels, weights, recorder).values
     # as shares that are given, those of less than one row would be refused
     if prior_counts(shares, len(labels.unlabeled)).min() > 0:
         for member in estimating:

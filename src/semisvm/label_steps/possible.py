@@ -68,6 +68,33 @@ def find_clash(forbidden: Forbidden, counts: Counts, mass: Floats) -> Clash | No
     return max((_confined(some, kinds, kind, each, counts) for some in sets), key=_lack)
 
 
+def nearest_counts(
+    forbidden: Forbidden, shares: Floats, counts: Counts, mass: Floats
+) -> tuple[Counts, Clash | None]:
+    """Move rounded counts to some that can be kept, row by row; and return a clash that stays.
+
+    Parameters
+    ----------
+    forbidden : bool array of shape (n, m)
+    shares : array of shape (m,)
+        They can be kept before they are rounded.
+    counts : array of shape (m,)
+    mass : array of shape (n,) or (1,)
+    """
+    found, off = counts.copy(), counts - shares * counts.sum()
+    clash = find_clash(forbidden, found, mass)
+    for _ in range(len(shares)):
+        if clash is None:
+            break
+        outside = np.delete(np.arange(len(shares)), clash.classes)
+        more, less = clash.classes[off[clash.classes].argmin()], outside[off[outside].argmax()]
+        for change, k in ((1, more), (-1, less)):
+            found[k] += change
+            off[k] += change
+        clash = find_clash(forbidden, found, mass)
+    return found, clash
+
+
 def _kinds(forbidden: Forbidden) -> tuple[Forbidden, Index]:
     """Return the different rows, and which of them each row is."""
     packed = np.ascontiguousarray(np.packbits(forbidden, axis=1))

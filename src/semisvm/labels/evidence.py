@@ -72,6 +72,11 @@ def evidence_costs(labels: PartialLabels, weight: float) -> Floats | None:
     return against
 
 
+def ratios(labels: PartialLabels) -> Floats | None:
+    """Return evidence as probabilities in units of the largest one of each row, (n, m)."""
+    return None if labels.evidence is None else np.exp(-labels.evidence)
+
+
 def _table(evidence: Any, classes: list[Any]) -> Floats:
     """Return evidence as numbers, a column per class."""
     is_sparse: bool = sparse.issparse(evidence)

@@ -138,6 +138,7 @@ def audit_labels(
     unlabeled: Any = -1,
     random_state: Any = 0,
     sample_weight: ArrayLike | None = None,
+    evidence: Any = None,
 ) -> Audit:
     """Find labels that may be mistakes.
 
@@ -163,6 +164,9 @@ def audit_labels(
         Seed of the folds.
     sample_weight : array-like of shape (n,), optional
         Of the fits and of the temperature. Labels of weight zero are not checked.
+    evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
+        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        stays known about rows whose labels are held out.
 
     Returns
     -------
@@ -195,7 +199,8 @@ def audit_labels(
         cv, n_repeats=n_repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
     )
     weight = checked_weights(sample_weight, labels.codes, labels)
-    rows, scores, codes, mass = mean_scores(cross_fit_all(estimator, X, y, folds, weight))
+    found = cross_fit_all(estimator, X, y, folds, weight, evidence=evidence)
+    rows, scores, codes, mass = mean_scores(found)
     learnt = Calibrator.fit(scores, codes, len(labels.classes), "temperature", mass)
     p = learnt.probabilities(scores)
     best, own = scores.argmax(axis=1), np.arange(len(codes))

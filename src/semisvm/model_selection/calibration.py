@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
 from semisvm.estimators.held_out import NEW_ROWS, USES
-from semisvm.estimators.interop import fit_partly, scores_of
+from semisvm.estimators.interop import fit_partly, require_evidence, scores_of
 from semisvm.estimators.multi_label import MultiLabelSVC
 from semisvm.estimators.stacking import spread
+from semisvm.labels.evidence import ratios, with_evidence
 from semisvm.labels.partial import encode
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.conformal import Conformal
@@ -336,7 +337,14 @@ class CalibratedPartialClassifier(
         self.use = use
         self.unlabeled = unlabeled
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        evidence: Any = None,
+    ) -> Self:
         """Fit the estimator to all labels and the map to cross-fitted scores.
 
         Parameters
@@ -347,6 +355,10 @@ class CalibratedPartialClassifier(
         sample_weight : array-like of shape (n,), optional
             Of all fits, and of the held-out rows in that of the map: a row of weight two counts
             like two rows that are held out together, and one of weight zero like none.
+        evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
+optional
+            What is known about rows, as in `TransductiveSVC.fit`; the estimator must take it. It
+            stays known about rows whose labels are held out.
 
         Returns
         -------
@@ -356,10 +368,12 @@ class CalibratedPartialClassifier(
         check_choice("use", self.use, USES)
         estimator = self._inner()
         cv = check_splitter(self.cv, self.unlabeled)
-        labels = encode(y, self.unlabeled)
+        labels = with_evidence(encode(y, self.unlabeled), evidence)
+        if evidence is not None:
+            require_evidence({type(estimator).__name__: estimator})
         weight = checked_weights(sample_weight, labels.codes, labels)
-        fitted = fit_partly(estimator, X, y, self.unlabeled, weight)
-        found = cross_fit_all(estimator, X, y, cv, weight, self.use)
+        fitted = fit_partly(estimator, X, y, self.unlabeled, weight, ratios(labels))
+        found = cross_fit_all(estimator, X, y, cv, weight, self.use, evidence=evidence)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
         self.conformal_: Conformal | None = learnt[1]

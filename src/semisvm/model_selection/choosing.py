@@ -14,6 +14,7 @@ from semisvm.designs import Index
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.held_out import NEW_ROWS, USES
+from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.choice import Choice, Entry, pool
@@ -50,6 +51,7 @@ def choose(
     progress: ProgressCallback | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    evidence: Any = None,
 ) -> Choice:
     """Choose a method, or a committee of methods, for partly labelled data.
 
@@ -97,6 +99,9 @@ def choose(
     groups : array-like of shape (n,), optional
         Rows that belong together, such as the messages of one sender. Those of the groups of
         held-out labels take no part in the fit.
+    evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
+        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        stays known about rows whose labels are held out.
 
     Returns
     -------
@@ -122,7 +127,7 @@ def choose(
         limit = check_real("time_limit", time_limit, above=0)
     given = dict(parameters or {})
     threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
-    labels = encode(y, unlabeled)
+    labels = with_evidence(encode(y, unlabeled), evidence)
     weight = checked_weights(sample_weight, X, labels)
     group = None if groups is None else group_numbers(groups, labels.codes)
     rows = _sample(labels, random_state)

@@ -19,8 +19,9 @@ from semisvm.designs.base import Floats, Index
 from semisvm.designs.costs import Size
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.held_out import NEW_ROWS, NONE, USES, kept_rows, outside_parts
-from semisvm.estimators.interop import fit_partly, takes_unlabeled
+from semisvm.estimators.interop import fit_partly, require_evidence, takes_unlabeled
 from semisvm.estimators.registry import Method, find
+from semisvm.labels.evidence import ratios, with_evidence
 from semisvm.labels.partial import encode, given_labels, hide_labels, is_unlabeled, label_array
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
@@ -153,19 +154,22 @@ class _Job:
     score: Scorer
     weight: Floats | None = None
     matrices: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Floats | None = None
 
     def __call__(
         self, name: str, estimator: Any, fold: int, test: Index, outside: Index
     ) -> FoldScore:
         own = self.matrices.get(name, self.X)
         X, y, weight = own, hide_labels(self.y, test, self.unlabeled), self.weight
+        evidence = self.evidence
         outside = NONE if is_pairwise(estimator) else outside
         if len(outside):
             rows = kept_rows(len(y), outside)
             X, y = take_rows(X, rows), y[rows]
             weight = None if weight is None else weight[rows]
+            evidence = None if evidence is None else evidence[rows]
         start = perf_counter()
-        model = fit_partly(estimator, X, y, self.unlabeled, weight)
+        model = fit_partly(estimator, X, y, self.unlabeled, weight, evidence)
         seconds = perf_counter() - start
         return self._scored(name, fold, model, own, (test, outside), seconds)
 
@@ -219,6 +223,7 @@ def compare(
     finished: Callable[[Comparison], Any] | None = None,
     sample_weight: ArrayLike | None = None,
     matrices: Mapping[str, Any] | None = None,
+    evidence: Any = None,
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
@@ -264,6 +269,9 @@ def compare(
         held-out label counts once.
     matrices : mapping name -> rows, default=None
         Features of methods that do not have those of X; the rows are the same.
+    evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
+        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        stays known about rows whose labels are held out.
 
     Returns
     -------
@@ -289,7 +297,9 @@ def compare(
     if baseline not in methods:
         raise ValueError(f"baseline must be one of {list(methods)}, got {baseline!r}.")
     check_choice("use", use, USES)
-    labels = encode(y, unlabeled)
+    labels = with_evidence(encode(y, unlabeled), evidence)
+    if evidence is not None:
+        require_evidence(methods)
     tests = [test for _, test in _splitter(cv, unlabeled).split(X, y)]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
@@ -297,7 +307,7 @@ def compare(
     if sample_weight is not None:
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
-    job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {})
+    job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {}, ratios(labels))
     parts = list(zip(tests, outside_parts(tests, labels.codes), strict=True))
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {

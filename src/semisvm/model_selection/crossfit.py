@@ -25,6 +25,7 @@ from semisvm.estimators.held_out import (
     refitted_scores,
 )
 from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.labels.evidence import ratios, with_evidence
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode
 from semisvm.labels.weights import masses
 from semisvm.model_selection.decisions import columns_of
@@ -129,6 +130,7 @@ def cross_fit(
     stop: Callable[[], bool] = lambda: False,
     use: str = TRANSDUCTION,
     group: NDArray[np.intp] | None = None,
+    evidence: Any = None,
 ) -> CrossFit | None:
     """Score every labelled row by a model that did not see its label.
 
@@ -154,12 +156,15 @@ def cross_fit(
         a kernel matrix.
     group : int array of shape (n,), optional
         Rows that belong together. Those of the groups of held-out rows take no part in the fit.
+    evidence : optional
+        What is known about rows, as `TransductiveSVC.fit` takes it, for estimators that do. It
+        stays known about held-out rows.
 
     Returns
     -------
     found : CrossFit, or None if it was stopped
     """
-    labels = encode(y, cv.unlabeled)
+    labels = with_evidence(encode(y, cv.unlabeled), evidence)
     if folds is None:
         folds = list(cv.folds(counting_codes(labels.codes, sample_weight), group))
     linear = getattr(estimator, "kernel", None) == "linear"
@@ -173,7 +178,7 @@ def cross_fit(
     if not isinstance(estimator, ScoringClassifier):
         # no pool of threads: while it lives, the linear algebra of other packages has one thread
         grounds = MappedRowsCache(X, Workers(), sample_weight)
-        scored = refitted_scores(estimator, grounds, y, cv.unlabeled, outside)
+        scored = refitted_scores(estimator, grounds, y, cv.unlabeled, outside, ratios(labels))
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
     with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
@@ -232,8 +237,10 @@ def cross_fit_all(
     sample_weight: Floats | None = None,
     use: str = TRANSDUCTION,
     group: NDArray[np.intp] | None = None,
+    evidence: Any = None,
 ) -> CrossFit:
     """Return what `cross_fit` finds if nothing stops it."""
-    found = cross_fit(estimator, X, y, cv, sample_weight, use=use, group=group)
+    given = (X, y, cv, sample_weight)
+    found = cross_fit(estimator, *given, use=use, group=group, evidence=evidence)
     assert found is not None
     return found
