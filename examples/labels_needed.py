@@ -1,8 +1,9 @@
 """How many labels are enough? Accuracy on new texts against the number of labels.
 
-``python examples/labels_needed.py FOLDER DRAWS``. The texts are those of ``data/functions.py``:
-which part of SciPy does a function belong to? The rival is LogisticRegression on tf-idf, with
-regularisation, class weights and n-grams tuned by cross-validation on the same labels.
+``python examples/labels_needed.py FOLDER DRAWS MOST``, with MOST labels and fewer. The texts are
+those of ``data/functions.py``: which part of SciPy does a function belong to? The rival is
+LogisticRegression on tf-idf, with regularisation, class weights and n-grams tuned by
+cross-validation on the same labels.
 """
 
 import sys
@@ -23,6 +24,7 @@ from semisvm.reporting import LearningCurveDisplay
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)
 draws = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+most = int(sys.argv[3]) if len(sys.argv) > 3 else 240
 
 table = run_path(str(Path(__file__).parent / "data" / "functions.py"))["functions"]()
 n_new = len(table) // 4
@@ -39,7 +41,7 @@ def supervised(texts, parts):
     return GridSearchCV(rival, grid, cv=3).fit(texts, parts)
 
 
-counts = (15, 30, 60, 120, 240)
+counts = [count for count in (15, 30, 60, 120, 240) if count <= most]
 rival, ours, everything = np.empty((len(counts), draws)), np.empty((len(counts), draws)), []
 for draw in range(draws):
     mixed = table.sample(frac=1, random_state=draw, ignore_index=True)

@@ -18,7 +18,7 @@ if not SCRIPTS:
 @pytest.mark.filterwarnings("ignore:Creating legend with loc")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_example(script, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [script.name, str(tmp_path / "new"), "1"])
+    monkeypatch.setattr(sys, "argv", [script.name, str(tmp_path / "new"), "1", "30"])
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out.strip()
     assert (tmp_path / "new" / f"{script.stem}.png").stat().st_size > 5000

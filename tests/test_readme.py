@@ -77,6 +77,8 @@ def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip(f"{page} is not beside the tests")
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
+    if page == "docs/scale.md":
+        import_module("dask_clusters")  # workers start as copies of one process
     if page == "README.md":
         monkeypatch.setattr(sys, "argv", ["functions.py", "."])
         run_path(str(ROOT / "examples" / "data" / "functions.py"), run_name="__main__")
