@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from problems import short_texts, two_blobs
 from promises import EVERY_METHOD
+from semisvm.estimators import registry
 
 N_LABELS, N_NEW = 30, 600
 MOST_ERRORS = 4.0
@@ -38,10 +40,16 @@ def standard_error(share, *counts):
     return np.sqrt(share * (1.0 - share) * sum(1.0 / count for count in counts))
 
 
-@EVERY_METHOD
-@pytest.mark.parametrize(("data", "seed"), [(blobs, 0), (moons, 0), (texts, 0), (rare_words, 0)])
-def test_new_rows_are_predicted_like_unlabelled_ones(method, data, seed):
-    X, y, n = data(seed)
+def in_turns():
+    """Pair every method with texts of both kinds, and with blobs or moons."""
+    for method, easy in zip(registry.methods(), cycle((blobs, moons)), strict=False):
+        for data in (easy, texts, rare_words):
+            yield pytest.param(method, data, id=f"{method.name}-{data.__name__}")
+
+
+@pytest.mark.parametrize(("method", "data"), list(in_turns()))
+def test_new_rows_are_predicted_like_unlabelled_ones(method, data):
+    X, y, n = data(0)
     if method.suits.most_unlabeled == 100:
         # a search over all labellings
         n = N_LABELS + 20
