@@ -116,7 +116,10 @@ def test_damage_is_noticed_and_costs_only_what_is_damaged(tmp_path):
 
 
 def test_every_flipped_bit_is_noticed(tmp_path):
-    """Its line is lost, and no other; no bit makes another answer of one."""
+    """Its line is lost, and no other; no bit makes another answer of one.
+
+    In the second line all bits are flipped, elsewhere one of each byte.
+    """
     path = tmp_path / "j"
     write(path, "abc")
     content = path.read_bytes()
@@ -124,7 +127,7 @@ def test_every_flipped_bit_is_noticed(tmp_path):
     for place in range(len(content)):
         number = sum(end < place for end in ends)
         whole = [value for k, value in enumerate("abc", 1) if k != number]
-        for bit in range(8):
+        for bit in range(8) if number == 2 else (place % 8,):
             flipped = bytearray(content)
             flipped[place] ^= 1 << bit
             found = damaged_by(path, bytes(flipped), "abc")

@@ -66,8 +66,8 @@ def test_a_text_without_association_needs_less_evidence():
     candidates = _candidates(features, features.source_columns())
     found = _Judge.of(X, labels, None, 0).needed(features, candidates)
     assert {group for group, errors in found.items() if errors < CLEAR} == {("footer",)}
-    left_out = [choice_of(*noisy(seed, n_labels=60)[:3]).weights for seed in range(10)]
-    assert sum("footer" in weights for weights in left_out) >= 8
+    left_out = [choice_of(*noisy(seed, n_labels=60)[:3]).weights for seed in range(5)]
+    assert sum("footer" in weights for weights in left_out) >= 4
     assert not any("body" in weights for weights in left_out)
 
 
