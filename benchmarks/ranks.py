@@ -120,7 +120,7 @@ def chosen_on(folder: Path, name: str) -> bool:
 
 
 def summaries(cases: Cases) -> Iterator[dict[str, Any]]:
-    """Yield a row per method: gain, worst case, cases that are worse, mean rank."""
+    """Yield a row per method: gain and its interval over cases, worst case, cases worse, rank."""
     names = list(next(iter(cases.values())))
     table = np.array([[found[name] for name in names] for found in cases.values()])
     ranks = 1 + (table[:, :, None] < table[:, None, :] - 1e-9).sum(axis=2)
@@ -129,6 +129,7 @@ def summaries(cases: Cases) -> Iterator[dict[str, Any]]:
         yield {
             "method": name,
             "mean gain": float(gains[:, k].mean()),
+            "± (95%)": float(1.96 * gains[:, k].std() / np.sqrt(len(gains))),
             "over LR": float((table[:, k] - table[:, names.index(RIVAL)]).mean()),
             "worst": float(gains[:, k].min()),
             "worst over LR": float((table[:, k] - table[:, names.index(RIVAL)]).min()),
