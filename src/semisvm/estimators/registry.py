@@ -64,7 +64,7 @@ class Method:
         Whether it is among the few that are tried where the method itself is chosen.
     varies : tuple of str
         What is tried there too, where it suits the rows: "reg", another regularisation; "rbf", the
-        Gaussian kernel; "latent", the rows along latent directions; "n_neighbors", more of them.
+        Gaussian kernel; "latent", the rows along latent directions.
     compared : bool
         Whether it is compared where no methods are named; not if it differs from another
         one only in the choice of rows to label.
@@ -247,7 +247,7 @@ METHODS: tuple[Method, ...] = (
         ("reg", "manifold_weight", "n_neighbors", "power", "kernel", "n_jobs"),
         Cost(entry=1_000, near=55),
         auto=True,
-        varies=("latent", "n_neighbors"),
+        varies=("latent",),
     ),
     Method(
         "cluster-kernel",

@@ -34,9 +34,6 @@ SUITED = 2.0
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
-MORE_NEIGHBORS = 10
-"""Neighbours of a row that are tried besides the default of five: the graph of five falls apart for
-tables, where rows lie about evenly."""
 MANY_COLUMNS = 2 * N_COMPONENTS
 """Columns and rows from which some directions say more than others, and are tried."""
 DIRECTIONS = Cost(entry=800.0)
@@ -114,13 +111,9 @@ def _other_kernels(
     if wide and "latent" in method.varies:
         times = (_latent_seconds(method, size), _latent_seconds(method, full))
         yield Entry(f"{name} latent", method, {**fixed, **along(method)}, *times)
-    if not wide and "rbf" in method.varies and _takes_kernel(full):
+    elif "rbf" in method.varies and _takes_kernel(full):
         times = (3.0 * cost.seconds(size), 3.0 * cost.seconds(full))
         yield Entry(f"{name} rbf", method, {**fixed, **RBF}, *times)
-    if not wide and "n_neighbors" in method.varies and "n_neighbors" not in fixed:
-        parameters = {**fixed, "n_neighbors": MORE_NEIGHBORS}
-        times = (cost.seconds(size), cost.seconds(full))
-        yield Entry(f"{name} n_neighbors={MORE_NEIGHBORS}", method, parameters, *times)
 
 
 def has_directions(size: Size) -> bool:
