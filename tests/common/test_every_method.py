@@ -1,7 +1,6 @@
 """What every method of the registry must do; a new one is tested by being added there."""
 
 import csv
-from itertools import product
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +10,6 @@ from commands import run
 from problems import hide
 from promises import EVERY_METHOD, quick
 from semisvm.estimators import registry
-
-KINDS = {"sparse": sparse.csr_matrix, "dense": np.asarray}
 
 
 def blobs(n_classes, n=90, seed=0):
@@ -25,9 +22,10 @@ def blobs(n_classes, n=90, seed=0):
 
 @EVERY_METHOD
 def test_fits_what_it_suits_and_comes_back_from_a_file(method, tmp_path):
-    for n_classes, kind in product((2, 4), KINDS):
+    # that sparse rows are dense rows is a test of its own
+    for n_classes, kind in ((2, sparse.csr_matrix), (4, np.asarray)):
         X, y = blobs(n_classes)
-        X = KINDS[kind](X)
+        X = kind(X)
         model = quick(method).fit(X, hide(y, 12))
         assert np.mean(model.predict(X) == y) > 0.9
         assert model.classes_.tolist() == list(range(n_classes))

@@ -32,11 +32,10 @@ def test_parameters_come_back(candidate):
     assert not attributes(model)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 @every_with_classes("nothing changes")
-def test_a_fit_changes_neither_data_nor_parameters(candidate, kind, m):
+def test_a_fit_changes_neither_data_nor_parameters(candidate, m):
     X, _, partly = clusters(m)
-    X, y = kind(X), partly
+    X, y = sparse.csr_matrix(X) if m == 2 else X, partly
     parts = [X.data, X.indices, X.indptr, y] if sparse.issparse(X) else [X, y]
     before = [part.copy() for part in parts]
     for part in parts:

@@ -29,7 +29,7 @@ def top_labels(scores: Floats, n_positive: float, mass: Floats = UNIT_WEIGHT) ->
         above = np.append(0.0, np.cumsum(mass[order]))
         off = np.abs(above - n_positive)
         if 0.0 < n_positive < above[-1]:
-            # a class that is wanted has a row, even one whose mass is lost in the digits of the others
+            # a wanted class has a row, even one whose mass is lost in the digits of the others
             empty = (above == 0.0) | (above == above[-1])
             off[[0, -1] if empty.all() else empty] = np.inf
         positive = np.zeros(len(scores), dtype=np.bool_)

@@ -1,5 +1,7 @@
 """Folds of labelled rows, and scores of them."""
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -128,8 +130,9 @@ def test_held_out_rows_train_without_labels():
         assert all(found[X[i].tobytes()] == expected[i] for i in range(len(X)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["array", "sparse", "frame"])
+@pytest.mark.parametrize(
+    ("kind", "form"), list(zip(KINDS, cycle(["array", "sparse", "frame"]), strict=False))
+)
 def test_unmodified_search(kind, form):
     X, y = two_blobs(150)
     target, marker = marked(hide(y, 30), kind)

@@ -86,8 +86,8 @@ def one_array_as_many(spread):
     return zipped(document, parts)
 
 
-def many_classes(nodes, n=20_000):
-    """A matrix of zeros and ones, nodes by classes, would have 3 GB."""
+def many_classes(nodes, n=8_000):
+    """A matrix of zeros and ones, nodes by classes, would have 512 MB."""
     document, arrays = models.unpack(MODEL)
     if nodes:
         paths = [{"$": "tuple", "value": [y]} for y in range(n)]
