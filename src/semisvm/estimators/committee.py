@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Floats, thread_count
 from semisvm.designs.validation import read_rows
+from semisvm.estimators.foreign import ForeignClassifier
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import partly
 from semisvm.estimators.interop import evidence_argument, row_hook, with_callbacks
@@ -72,7 +73,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
     Parameters
     ----------
     estimators : list of (name, estimator) pairs or None
-        Members: estimators of this package. None is a supervised SVM, `TransductiveSVC`,
+        Members: estimators of this package or other classifiers, which are fitted to the labelled
+        rows unless they take unlabelled ones. None is a supervised SVM, `TransductiveSVC`,
         `LaplacianRLSC`, `MeanSVC` and `GradientTSVC`, with their defaults.
     weights : array-like of shape (K,) or None
         Weights of the members, in their order. None learns them, which takes ``cv`` fits of
@@ -216,7 +218,11 @@ optional
         """Return the members, not fitted."""
         if self.estimators is None:
             return [(name, kind()) for name, kind in MEMBERS]
-        return [(name, member) for name, member in self.estimators]
+        ours = ScoringClassifier
+        return [
+            (name, member if isinstance(member, ours) else ForeignClassifier(member))
+            for name, member in self.estimators
+        ]
 
     @property
     def reads_in_passes(self) -> bool:
@@ -253,12 +259,7 @@ optional
         names = [name for name, _ in members]
         if len(set(map(str, names))) < len(names):
             raise ValueError(f"two members of the committee have one name: {names}.")
-        for name, member in members:
-            if not isinstance(member, ScoringClassifier):
-                raise ValueError(
-                    f"the member {name!r} of the committee must be an estimator of semisvm, got "
-                    f"{type(member).__name__}."
-                )
+        for _, member in members:
             member._check_parameters()
 
     def _given_weights(self) -> Floats | None:
@@ -316,7 +317,7 @@ optional
 
     def _refuse_weights(self, members: list[tuple[str, Any]]) -> None:
         """Refuse sample weights if a member cannot take them."""
-        names = [name for name, member in members if not has_fit_parameter(member, "sample_weight")]
+        names = [name for name, member in members if not _takes_weights(member)]
         if names:
             raise ValueError(
                 f"the members {names!r} of the committee take no sample_weight. Leave them out, or "
@@ -414,6 +415,11 @@ optional
         takes = [get_tags(member).input_tags.sparse for _, member in self._members()]
         tags.input_tags.sparse = all(takes)
         return tags
+
+
+def _takes_weights(member: Any) -> bool:
+    takes = has_fit_parameter(member, "sample_weight")
+    return bool(takes and getattr(member, "takes_weights", True))
 
 
 def _used_shares(members: Sequence[Any], weights: Floats) -> Floats:

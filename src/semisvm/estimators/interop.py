@@ -109,11 +109,11 @@ def require_evidence(estimators: Mapping[str, Any]) -> None:
         )
 
 
-def scores_of(model: Any, X: Any) -> Floats:
+def scores_of(model: Any, X: Any, smallest: float = SMALLEST) -> Floats:
     """Return scores (n,) or (n, m) of any fitted classifier.
 
     They are those of ``decision_function``, or else logarithms of probabilities; for two classes
-    their difference, the log-odds.
+    their difference, the log-odds. Smaller probabilities count as the smallest.
     """
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
@@ -122,7 +122,7 @@ def scores_of(model: Any, X: Any) -> Floats:
             f"{type(model).__name__} has neither decision_function nor predict_proba, so its "
             "predictions cannot be ranked. Use a classifier that has one of them."
         )
-    logs = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), SMALLEST))
+    logs = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), smallest))
     return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
 

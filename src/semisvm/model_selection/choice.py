@@ -10,7 +10,9 @@ from typing import Any
 
 from semisvm.designs.costs import Cost, Size
 from semisvm.designs.validation import typical_variance
-from semisvm.estimators.registry import Method, get, methods
+from semisvm.estimators.foreign import ForeignClassifier
+from semisvm.estimators.interop import takes_unlabeled
+from semisvm.estimators.registry import Method, Suits, get, methods
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.stacking import SLOPE
 from semisvm.labels.partial import PartialLabels
@@ -38,6 +40,42 @@ MANY_COLUMNS = 2 * N_COMPONENTS
 """Columns and rows from which some directions say more than others, and are tried."""
 DIRECTIONS = Cost(entry=800.0)
 """Of latent directions, besides a fit to them."""
+
+
+@dataclass(frozen=True)
+class ForeignMethod(Method):
+    """A classifier of another package in the place of a method.
+
+    Attributes
+    ----------
+    estimator : classifier
+    """
+
+    estimator: Any = None
+
+    @classmethod
+    def of(cls, name: str, estimator: Any) -> "ForeignMethod":
+        """Make it of a classifier under a name."""
+        ForeignClassifier(estimator)._check_parameters()
+        suits = Suits(needs_unlabeled=takes_unlabeled(estimator), uses_prior=False)
+        summary = f"{type(estimator).__name__}, of another package"
+        about = (name, (), ForeignClassifier.__name__, summary, suits, (), Cost())
+        return cls(*about, estimator=estimator)
+
+    def make(self, **parameters: Any) -> ScoringClassifier:
+        """Make a member of a committee; threads are its own."""
+        parameters.pop("n_jobs", None)
+        return ForeignClassifier(self.estimator, **parameters)
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether a fit takes weights of the rows."""
+        return ForeignClassifier(self.estimator).takes_weights
+
+    @property
+    def takes_evidence(self) -> bool:
+        """Whether a fit takes evidence about rows."""
+        return False
 
 
 @dataclass(frozen=True)

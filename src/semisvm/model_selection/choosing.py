@@ -14,10 +14,11 @@ from semisvm.designs import Index
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.held_out import NEW_ROWS, USES
+from semisvm.estimators.registry import methods
 from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.choice import Choice, Entry, pool
+from semisvm.model_selection.choice import Choice, Entry, ForeignMethod, pool
 from semisvm.model_selection.comparison import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
 from semisvm.model_selection.metrics import OF_SCORES
@@ -52,6 +53,7 @@ def choose(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     evidence: Any = None,
+    others: Mapping[str, Any] | None = None,
 ) -> Choice:
     """Choose a method, or a committee of methods, for partly labelled data.
 
@@ -102,6 +104,9 @@ def choose(
     evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
         What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
         stays known about rows whose labels are held out.
+    others : mapping of str to classifier, optional
+        Classifiers of other packages that are tried too, by names of their own. They are fitted to
+        the labelled rows, or to all rows if they take unlabelled ones.
 
     Returns
     -------
@@ -147,6 +152,7 @@ def choose(
         entries = [entry for entry in entries if entry.make(unlabeled).is_exportable]
     if quick:
         entries = [entry for entry in entries if entry.name in QUICK]
+    entries += _others(others, entries, weight is not None)
     entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]
     group = None if group is None else group[rows]
@@ -158,6 +164,18 @@ def choose(
     if must_stay:
         found.reasons.append("All rows are too many for memory: methods that need them are out.")
     return found.choice(given, threads, unlabeled)
+
+
+def _others(
+    others: Mapping[str, Any] | None, entries: Sequence[Entry], weighted: bool
+) -> list[Entry]:
+    """Return classifiers of other packages; those that take no weights are left out for them."""
+    found = [ForeignMethod.of(str(name), made) for name, made in (others or {}).items()]
+    taken = {entry.name for entry in entries} | {method.name for method in methods()}
+    twice = [method.name for method in found if method.name in taken]
+    if twice:
+        raise ValueError(f"others: {', '.join(twice)} is the name of a method; give another one.")
+    return [Entry(m.name, m) for m in found if m.takes_weights or not weighted]
 
 
 def _affordable(entries: Sequence[Entry], limit: float) -> tuple[list[Entry], dict[str, str]]:

@@ -33,6 +33,7 @@ from semisvm.model_selection.choice import (
     COMMITTEE,
     Choice,
     Entry,
+    ForeignMethod,
     Member,
     about_scores,
     about_weights,
@@ -85,7 +86,8 @@ class Found:
         members: tuple[Member, ...] = ()
         # shares that one method ignores are met by the threshold of a committee
         prior = {k: v for k, v in given.items() if k == "class_prior"}
-        if len(chosen) > 1 or (prior and "class_prior" not in chosen[0].method.parameters):
+        ignored = bool(prior) and "class_prior" not in chosen[0].method.parameters
+        if len(chosen) > 1 or ignored or isinstance(chosen[0].method, ForeignMethod):
             weights = self.weights[kept].tolist()
             pairs = [
                 (entry.name, entry.method.make(unlabeled=unlabeled, **settings))
@@ -100,7 +102,7 @@ class Found:
         used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
         unused = _unused(used, given, self.pool)
         facts = (tuple(self.reasons), *unused, members)
-        name = COMMITTEE if members else chosen[0].name
+        name = COMMITTEE if len(chosen) > 1 else chosen[0].name
         about = (self.methods, self.skipped, self.cost, name)
         return Choice(method, parameters, *facts, *about, float(self.weights.sum()))
 

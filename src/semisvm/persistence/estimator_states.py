@@ -179,7 +179,11 @@ def _parameters_state(estimator: Any) -> dict[str, Any]:
 def _member_state(name: str, estimator: Any) -> dict[str, Any]:
     """Return an estimator that is not fitted: a member of a committee, or a machine."""
     kind = type(estimator).__name__
-    _check_known(kind)
+    if kind not in estimator_classes():
+        raise ModelFileError(
+            f"{name!r} is a {kind}: a committee with classifiers of other packages is not saved in "
+            "a model file; pickle or joblib can store it."
+        )
     return {"member": str(name), "name": kind, "parameters": _parameters_state(estimator)}
 
 

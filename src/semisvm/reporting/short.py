@@ -116,6 +116,8 @@ def short_report(model: Model) -> ShortReport:
 
 def _shares(members: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the names of the members of a committee, and their shares of the weight."""
+    if len(members) == 1:
+        return []  # one method, with a threshold or from another package
     total = sum(member["weight"] for member in members)
     return [{"name": m["name"], "weight": m["weight"] / total} for m in members]
 

@@ -190,7 +190,7 @@ def test_given_shares_are_met_by_any_member(m):
         ({"estimators": []}, "at least one member"),
         ({"estimators": [1]}, "list of .name, estimator. pairs"),
         ({"estimators": [("a", NewtonSVC()), ("a", NewtonSVC())]}, "one name"),
-        ({"estimators": [("a", LogisticRegression())]}, "an estimator of semisvm"),
+        ({"estimators": [("a", "svm")]}, "must be a classifier"),
         ({"estimators": [("a", NewtonSVC(reg=-1))]}, "reg"),
         ({"estimators": MEMBERS, "weights": [1.0]}, "3 numbers"),
         ({"estimators": MEMBERS, "weights": [1.0, -1.0, 1.0]}, "not be negative"),
