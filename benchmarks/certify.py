@@ -63,6 +63,8 @@ def oracle(
     certainty: NDArray[Any], wrong: NDArray[Any], share: float, error: float, level: float
 ) -> tuple[float, int]:
     """Return the mean number of rows of the best single test, and of rows that meet the bound."""
+    if len(wrong) == 0:
+        return 0.0, 0
     order = np.argsort(-certainty, kind="stable")
     n_rows, n_wrong = np.arange(1, len(order) + 1), np.cumsum(wrong[order])
     drawn = np.round(share * n_rows).astype(np.intp)

@@ -1,6 +1,7 @@
 """`SemiSupervisedClassifier`: from a data frame with few labels to a model."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
@@ -301,6 +302,25 @@ optional
         right = [found[k] == labels[k] for k in known]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right, weights=weights))
+
+    def adapt(self, shares: Mapping[Any, float] | ArrayLike | None = None, X: Any = None) -> Self:
+        """Return the classifier for rows in which the classes have other shares.
+
+        Parameters
+        ----------
+        shares : mapping of class to share, or array-like of shape (m,), optional
+            By default an estimate from X.
+        X : what `fit` takes, optional
+
+        See Also
+        --------
+        semisvm.Model.adapt : What is computed.
+        """
+        rows = None if X is None else self._rows(X)
+        check_is_fitted(self, "model_")
+        adapted = copy(self)
+        adapted.model_ = self.model_.adapt(shares, rows)
+        return adapted
 
     def trained_on(self, X: Any) -> NDArray[np.bool_] | None:
         """Find the rows that equal labelled rows of the fit, as `Model.trained_on`."""

@@ -2,17 +2,18 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import is_sparse, take_rows
+from semisvm.model_selection.class_shift import ClassShift, estimated_shares, given_shares
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.decisions import TrustedPredictions, columns_of
 from semisvm.model_selection.explaining import check_weights, column_weights, reasons, row_reasons
@@ -59,6 +60,8 @@ class Model(TrustedPredictions):
         What the rows of the fit look like, for `unlike`.
     labeled_rows : uint64 array of shape (l,), optional
         Fingerprints of the labelled rows of the fit, for `trained_on`.
+    shift : ClassShift, optional
+        How much more frequent classes are in the rows to be predicted; see `adapt`.
     """
 
     estimator: Any
@@ -70,6 +73,7 @@ class Model(TrustedPredictions):
     conformal: Conformal | None = None
     familiarity: Familiarity | None = None
     labeled_rows: NDArray[np.uint64] | None = None
+    shift: ClassShift | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -143,8 +147,10 @@ class Model(TrustedPredictions):
         if self.label_names:
             return self.label_probabilities(self._scores(X))
         if self.calibrator is None:
-            return np.asarray(_of_rows(self.estimator.predict_proba, X))
-        return self.calibrator.probabilities(self._scores(X))
+            p = np.asarray(_of_rows(self.estimator.predict_proba, X))
+        else:
+            p = self.calibrator.probabilities(self._scores(X))
+        return p if self.shift is None else self.shift.probabilities(p)
 
     def label_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the probabilities of several labels from their scores, shape (n, k)."""
@@ -163,7 +169,8 @@ class Model(TrustedPredictions):
     def codes(self, X: Any) -> NDArray[np.intp]:
         """Predict the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
         self._check_one_label("one class per row")
-        if self.calibrator is not None and self.calibrator.moves_boundary:
+        moved = self.calibrator is not None and self.calibrator.moves_boundary
+        if moved or self.shift is not None:
             return self.probabilities(X).argmax(axis=1)
         # ties are the first one's, as in the estimators
         return self.score_columns(X).argmax(axis=1)
@@ -181,6 +188,55 @@ class Model(TrustedPredictions):
     def predict_proba(self, data: Any) -> NDArray[Any]:
         """Compute probabilities, shape (n, m) or (n, k), where there are any."""
         return self.probabilities(self.matrix(data))
+
+    def adapt(
+        self, shares: Mapping[Any, float] | ArrayLike | None = None, data: Any = None
+    ) -> "Model":
+        """Return the model for rows in which the classes have other shares.
+
+        Probabilities p(c | x) become proportional to p(c | x) q_c / p_c, with the new shares q and
+        those of the fit p (`shares_of_fit`); predictions are the most probable classes. That is
+        right if the rows of each class look as before, and the probabilities are calibrated.
+
+        Parameters
+        ----------
+        shares : mapping of class to share, or array-like of shape (m,), optional
+            By default an estimate from ``data``, by EM.
+        data : what `predict` takes, optional
+
+        Returns
+        -------
+        model : Model
+            A copy; ``predict_proba`` and ``predict`` follow the new shares.
+        """
+        if not self.has_probabilities or self.label_names:
+            raise ValueError(
+                "only a model of one label per row with probabilities can be adapted to other "
+                "shares. Fit with probabilities=True, or a method that has them."
+            )
+        plain = replace(self, shift=None)
+        known = plain.shares_of_fit()
+        if shares is None:
+            if data is None:
+                raise ValueError("adapt needs the shares, or data from which to estimate them.")
+            shares = plain.estimate_shares(plain.predict_proba(data))
+        new = given_shares(self.classes_, shares)
+        return replace(plain, shift=ClassShift(new / known))
+
+    def estimate_shares(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Estimate the class shares of rows from their probabilities (n, m), by EM."""
+        return estimated_shares(p, self.shares_of_fit())
+
+    def shares_of_fit(self) -> NDArray[np.float64]:
+        """Return the class shares of the fit, those of the labels where the method has none."""
+        shares = getattr(self.estimator, "class_prior_", None)
+        if shares is None:
+            counts = self.summary.get("labels", {})
+            shares = [float(counts.get(label, 0.0)) for label in self.classes_.tolist()]
+        found = np.asarray(shares, dtype=np.float64)
+        # a class without a label has at most about one row in as many
+        found = np.maximum(found / found.sum(), 1e-6) if found.sum() > 0 else np.ones_like(found)
+        return found / found.sum()
 
     def feature_names(self) -> NDArray[Any]:
         """Return the names of the features; positions from 0 for matrices without names."""
@@ -340,7 +396,7 @@ class Model(TrustedPredictions):
     def predicts_shares(self) -> bool:
         """Whether it is known how many unlabelled rows of the fit are in each predicted class."""
         moved = self.calibrator is not None and self.calibrator.moves_boundary
-        return bool(self.summary.get("found")) and not moved
+        return bool(self.summary.get("found")) and not moved and self.shift is None
 
     def unusual_shares(self, labels: Iterable[Any]) -> str | None:
         """Return a sentence if predicted classes are mixed differently than in the fit, or None.

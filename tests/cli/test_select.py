@@ -78,7 +78,7 @@ def test_from_no_label_to_a_model(mail):
     assert "\nsemisvm fit mail.csv --answers todo.csv --output mail.semisvm\n" in shown
     assert "'id' is left out" in shown
     rows = table_of("todo.csv")
-    assert list(rows[0]) == ["semisvm_row", "label", "id", "text", "size"]
+    assert list(rows[0]) == ["semisvm_row", "label", "id", "text", "size", "semisvm_picked"]
     assert len(rows) == 12
     original = table_of("mail.csv")
     for row in rows:
@@ -112,7 +112,7 @@ def test_rounds_add_up(mail):
 
 def test_keys_find_rows_that_have_moved(mail):
     run("select", "mail.csv", "-n", 10, "-o", "todo.csv", "--key", "id", "--keep", "text")
-    assert list(table_of("todo.csv")[0]) == ["id", "label", "text"]
+    assert list(table_of("todo.csv")[0]) == ["id", "label", "text", "semisvm_picked"]
     fill("todo.csv")
     rows = table_of("mail.csv")
     write("mail.csv", rows[::-1])
@@ -226,7 +226,7 @@ def test_seeds_ways_and_json(mail):
     assert chosen("--by", "random") == chosen("--by", "random", "--seed", 0)
     assert chosen("--by", "random") != chosen("--by", "random", "--seed", 1)
     shown = run("select", "mail.csv", "-n", 2, "--keep", "id").stdout
-    assert shown.startswith("semisvm_row,label,id\n")
+    assert shown.startswith("semisvm_row,label,id,semisvm_picked\n")
     assert len(shown.splitlines()) == 3
 
 
@@ -235,7 +235,7 @@ def test_json_lines_and_matrices(tmp_path):
     sparse.save_npz(tmp_path / "X.npz", sparse.csr_matrix(X))
     run("select", tmp_path / "X.npz", "-n", 8, "-o", tmp_path / "todo.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "todo.jsonl").read_text().splitlines()]
-    assert all(set(line) == {"semisvm_row", "label"} for line in lines)
+    assert all(set(line) == {"semisvm_row", "label", "semisvm_picked"} for line in lines)
     for line in lines:
         line["label"] = int(y[line["semisvm_row"] - 1])
     (tmp_path / "todo.jsonl").write_text("\n".join(map(json.dumps, lines)))

@@ -330,3 +330,101 @@ def test_audit_of_matrices_and_of_too_few_labels(tmp_path):
     assert "no class has two labels" in message
     message = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "tsvmm", code=2).stderr
     assert "tsvm" in message
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """Mail with a few labels, all labels, and a model of the few."""
+    folder = tmp_path_factory.mktemp("certify")
+    for name, n_labels in (("few.csv", 30), ("all.csv", 400)):
+        write_mail(folder / name, 400, n_labels, 0, noise=0.1)
+    run("fit", folder / "few.csv", "--label", "kind", "-a", "tsvm", "-q", "-o", folder / "m")
+    return folder
+
+
+def fill_in(path, folder):
+    """Fill in the label column of a file of rows, as a person would."""
+    truth = read(folder / "all.csv", label="kind").labels
+    lines = list(csv.DictReader(path.read_text().splitlines()))
+    for line in lines:
+        line["kind"] = truth[int(line["semisvm_row"]) - 1]
+    with open(path, "w", newline="") as stream:
+        table = csv.DictWriter(stream, lines[0])
+        table.writeheader()
+        table.writerows(lines)
+
+
+def test_certified_labels_are_read_back(pool, tmp_path):
+    drawn, out = tmp_path / "drawn.csv", tmp_path / "certified.csv"
+    options = ["--label", "kind"]
+    run("select", pool / "few.csv", *options, "--by", "random", "-n", "120", "-o", drawn)
+    fill_in(drawn, pool)
+    wanted = ["--answers", drawn, "--error", "0.05", "--json", "-o", out]
+    found = json.loads(run("certify", pool / "m", pool / "few.csv", *wanted).stdout)
+    # some equal a row of the fit
+    assert 100 < found["sample"] <= 120
+    assert 220 < found["unlabelled_rows"] <= 250
+    assert 0 < found["certified"] == len(found["rows"])
+    truth = read(pool / "all.csv", label="kind").labels
+    lines = list(csv.DictReader(out.read_text().splitlines()))
+    assert [int(line["semisvm_row"]) for line in lines] == sorted(found["rows"])
+    wrong = [line["kind"] != truth[int(line["semisvm_row"]) - 1] for line in lines]
+    assert np.mean(wrong) <= 0.05
+    text = run("certify", pool / "m", pool / "few.csv", *wanted[:4]).stdout
+    assert (
+        f"{found['certified']} of {found['unlabelled_rows']} unlabelled rows are certified" in text
+    )
+    answers = ["--answers", drawn, "--answers", out]
+    run("fit", pool / "few.csv", *options, *answers, "-a", "svm", "-q", "-o", tmp_path / "again")
+    again = semisvm.load(tmp_path / "again")
+    assert again.summary["labelled"] == 150 + found["certified"]
+
+
+def test_certify_wants_random_rows(pool, tmp_path):
+    result = run("certify", pool / "m", pool / "few.csv", code=2)
+    assert "there are no labels of random rows that the model has not seen" in result.stderr
+    result = run("certify", pool / "m", pool / "all.csv", code=2)
+    assert "labels that the model has not seen have no record" in " ".join(result.stderr.split())
+    picked = tmp_path / "picked.csv"
+    options = ["--label", "kind", "-n", "40", "-o", picked]
+    run("select", pool / "few.csv", "--by", "margin", *options)
+    fill_in(picked, pool)
+    answers = ["--answers", picked]
+    result = run("certify", pool / "m", pool / "few.csv", *answers, "--drawn-at-random", code=2)
+    assert "there are no labels of random rows" in result.stderr
+
+
+def test_slices(mail, tmp_path):
+    lines = list(csv.reader((mail / "test.csv").read_text().splitlines()))
+    path = tmp_path / "sources.csv"
+    with open(path, "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow([*lines[0], "source"])
+        table.writerows([*line, "web" if k < 90 else "phone"] for k, line in enumerate(lines[1:]))
+    facts = json.loads(run("evaluate", mail / "m", path, "--by", "source", "--json").stdout)
+    assert facts["by"]["column"] == "source"
+    web, phone = facts["by"]["slices"]
+    assert (web["value"], web["rows"], phone["value"], phone["rows"]) == ("web", 90, "phone", 30)
+    pooled = (90 * web["accuracy"] + 30 * phone["accuracy"]) / 120
+    assert pooled == pytest.approx(facts["accuracy"])
+    for part in (web, phone, facts):
+        assert part["interval"][0] < part["accuracy"] <= part["interval"][1]
+    assert web["interval"][1] - web["interval"][0] < phone["interval"][1] - phone["interval"][0]
+    text = run("evaluate", mail / "m", path, "--by", "source").stdout
+    assert "Rows by source" in text
+    assert "95% interval" in text
+    assert "'sauce'" in run("evaluate", mail / "m", path, "--by", "sauce", code=2).stderr
+
+
+def test_other_shares(mail):
+    usual = [row["label"] for row in rows_of(mail)]
+    rare = rows_of(mail, "--prior", "spam=0.02,ham=0.98")
+    assert [row["label"] for row in rare].count("spam") < usual.count("spam")
+    assert all(row["probability"] >= 0.5 for row in rare)
+    out = mail / "adapted.csv"
+    shown = run("predict", mail / "m", mail / "test.csv", "--adapt", "-o", out).stderr
+    assert "estimated class shares of these rows: ham " in shown
+    refused = ["predict", mail / "plain", mail / "test.csv", "--adapt"]
+    assert "--adapt needs probabilities" in run(*refused, code=2).stderr
+    both = ["predict", mail / "m", mail / "test.csv", "--adapt", "--prior", "spam=0.1"]
+    assert "take one of them" in run(*both, code=2).stderr

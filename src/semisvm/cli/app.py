@@ -8,6 +8,7 @@ import typer
 from semisvm._version import __version__
 from semisvm.cli.answers import answers
 from semisvm.cli.audit import audit
+from semisvm.cli.certify import certify
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
 from semisvm.cli.evaluate import evaluate
@@ -44,6 +45,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = tuple(
         label,
         answers,
         audit,
+        certify,
         convert,
         inspect,
         report,

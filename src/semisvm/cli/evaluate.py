@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MARKS = Marks()
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
 """Maximum classes and characters of a confusion table; else the length of the list of errors."""
+MOST_SLICES = 30
+"""Values of the column of --by in the table; --json has them all."""
 
 
 def evaluate(
@@ -39,6 +41,14 @@ def evaluate(
             "--sample-weight",
             metavar="COLUMN",
             help="Column of weights of the rows in accuracy, macro F and the scores of classes.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="Judge the rows of each value of a column too, with intervals of the accuracy.",
         ),
     ] = None,
     marks: Marks,
@@ -60,6 +70,7 @@ def evaluate(
     bundle = as_model(load(model), several=True)
     if bundle.label_names:
         given = {"--label": label is not None, "--labels": labels is not None, **rules.given}
+        given["--by"] = by is not None
         check_plain({**given, "--cluster or --workers": cluster.is_wanted})
         facts = _several(bundle, data, sample_weight, marks, vectors, form)
         if as_json:
@@ -68,13 +79,15 @@ def evaluate(
             show_assessed(facts)
         return
     requested = prediction_rules.wanted(bundle, rules)
-    table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight)
+    table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight, by)
     with cluster.connected() as client:
         if client is None:
             answers = prediction_rules.answers_of(bundle, table, requested)
         else:
             answers = clusters.answers_of(client, bundle, table, requested)
     assessed = assess(bundle, table, bundle.classes_[answers.codes], weight)
+    if by is not None:
+        assessed["by"] = {"column": by, "slices": slices(bundle, table, answers.codes, by, weight)}
     assessed["trust"] = prediction_rules.judged(bundle, table.labels, requested, answers)
     likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
@@ -155,9 +168,13 @@ def _read(
     labels: Path | None = None,
     given: Marks = MARKS,
     sample_weight: str | None = None,
+    by: str | None = None,
 ) -> tuple["Table | MatrixData", Any]:
     """Read labelled rows with their vectors; return them and the weights of the rows."""
     from semisvm.tables.reading import read
+
+    if by is not None and bundle.features is None:
+        raise UserError("--by names a column of a table, and this model is for matrices.")
 
     added, options = Added(bundle, vectors), {"labels_file": labels, **form.arguments()}
     marks = _marks_of(bundle, given)
@@ -170,7 +187,9 @@ def _read(
         columns = [
             *added.columns(bundle.features.columns_),
             *([sample_weight] if sample_weight else []),
+            *([by] if by else []),
         ]
+        columns = list(dict.fromkeys(columns))
         options |= {"label": name, "columns": columns, **marks.arguments()}
     else:
         first = bool(bundle.settings.get("zero_based", False))
@@ -193,6 +212,7 @@ def assess(
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+    from semisvm.model_selection.intervals import accuracy_interval
     from semisvm.model_selection.verdict import against_chance
 
     if data.labels is None:
@@ -213,13 +233,15 @@ def assess(
     present, counts = support > 0, [int(np.count_nonzero(truth == name)) for name in names]
     frequent = names[int(np.argmax(counts))]
     right, guessed = truth == predicted, truth == frequent
+    accuracy = float(np.average(right, weights=each))
     chance = against_chance(right.tolist(), guessed.tolist(), len(truth), bounds=(0.0, 1.0))
     trained = _trained_on(bundle, data, labels, weight)
     sentence = _about_training(trained, len(truth)) or chance.sentence("the model")
     return {
         "rows": int(known.sum()),
         "unlabelled_rows": int((~known).sum()),
-        "accuracy": float(np.average(right, weights=each)),
+        "accuracy": accuracy,
+        "interval": list(accuracy_interval(accuracy, len(truth), each)),
         "macro_f": float(f1[present].mean()),
         "classes": {
             name: {"precision": p, "recall": r, "f": f, "rows": n}
@@ -231,6 +253,51 @@ def assess(
         "chance": {**asdict(chance), "sentence": f"{sentence[0].upper()}{sentence[1:]}"},
         "trained_on": trained,
     }
+
+
+def slices(
+    bundle: "Model", data: "Table | MatrixData", codes: Any, by: str, weight: Any = None
+) -> list[dict[str, Any]]:
+    """Judge the labelled rows of each value of a column, the values with most rows first.
+
+    Parameters
+    ----------
+    bundle : Model
+    data : Table
+    codes : int array of shape (n,)
+        The predicted classes.
+    by : str
+    weight : array of shape (n,), optional
+    """
+    import numpy as np
+
+    from semisvm.model_selection.intervals import accuracy_interval
+    from semisvm.model_selection.metrics import f1_macro
+    from semisvm.tables.table import Table
+
+    assert isinstance(data, Table)
+    labels: Any = data.labels
+    known = np.array([value is not None for value in labels])
+    values, found = np.array(data.levels(by)), []
+    truth = np.array([str(value) for value in labels.tolist()])
+    predicted = np.array([str(value) for value in bundle.classes_[codes].tolist()])
+    for value in np.unique(values[known]).tolist():
+        rows = known & (values == value)
+        each = None if weight is None else weight[rows]
+        if each is not None and not each.any():
+            continue
+        right = truth[rows] == predicted[rows]
+        accuracy, n = float(np.average(right, weights=each)), int(rows.sum())
+        found.append(
+            {
+                "value": value,
+                "rows": n,
+                "accuracy": accuracy,
+                "interval": list(accuracy_interval(accuracy, n, each)),
+                "macro_f": f1_macro(truth[rows], predicted[rows], each),
+            }
+        )
+    return sorted(found, key=lambda part: -part["rows"])
 
 
 def _trained_on(
@@ -279,8 +346,12 @@ def _show(facts: dict[str, Any]) -> None:
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
     trust = prediction_rules.in_short(facts.get("trust", {}))
-    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **trust})
+    own = {n: facts[n] for n in names}
+    own["accuracy"] = f"{facts['accuracy']:.4g} (95% interval {_interval(facts)})"
+    print_facts("Evaluation", {**own, "most_frequent": guess, **trust})
     print_line(facts["chance"]["sentence"])
+    if "by" in facts:
+        _show_slices(**facts["by"])
     classes = facts["classes"]
     rows = [
         [name, *(f"{c[k]:.3f}" for k in ("precision", "recall", "f")), c["rows"]]
@@ -292,6 +363,28 @@ def _show(facts: dict[str, Any]) -> None:
         listed = ", ".join(facts["unknown_classes"])
         print_notes("note", [f"the model has no class {listed}; these rows count as errors"])
     print_notes("note", facts["notes"])
+
+
+def _interval(facts: dict[str, Any]) -> str:
+    low, high = facts["interval"]
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _show_slices(column: str, slices: list[dict[str, Any]]) -> None:
+    shown = [
+        [
+            part["value"] or "(blank)",
+            f"{part['accuracy']:.3f}",
+            _interval(part),
+            f"{part['macro_f']:.3f}",
+            part["rows"],
+        ]
+        for part in slices[:MOST_SLICES]
+    ]
+    rest = len(slices) - len(shown)
+    more = f", the first {MOST_SLICES} of {len(slices):,} values" if rest else ""
+    header = ["", "accuracy", "95% interval", "macro F", "rows"]
+    print_table(f"\nRows by {column}{more}", header, shown)
 
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:

@@ -49,6 +49,8 @@ def predict(
     all_scores: Annotated[
         bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
+    prior: prediction_rules.NewShares = None,
+    adapt: prediction_rules.Adapt = False,
     top: prediction_rules.Top = None,
     rules: prediction_rules.Rules,
     explain: prediction_rules.Explain = None,
@@ -77,21 +79,24 @@ def predict(
                 "--explain": explain is not None,
                 "--vocabulary": vocabulary is not None,
                 "--cluster or --workers": cluster.is_wanted,
+                "--prior": prior is not None,
+                "--adapt": adapt,
                 **rules.given,
             }
         )
+    kept = list(dict.fromkeys(keep or ()))
+
+    def read(keep: list[str]) -> Iterator["Table | MatrixData"]:
+        added = Added(bundle, vectors)
+        files = (_pieces(bundle, path, keep, form.arguments(), added) for path in files_of(data))
+        return iter(added.to_all(chain.from_iterable(files)))
+
+    bundle = prediction_rules.adapted(bundle, prior, adapt, lambda: read([]))
     requested = prediction_rules.wanted(
         bundle, rules, top=top, explain=explain, vocabulary=vocabulary
     )
-    added = Added(bundle, vectors)
-    kept = list(dict.fromkeys(keep or ()))
-    pieces = added.to_all(
-        chain.from_iterable(
-            _pieces(bundle, path, kept, form.arguments(), added) for path in files_of(data)
-        )
-    )
     likeness = prediction_rules.Likeness(bundle)
-    watched = likeness.watch(pieces)
+    watched = likeness.watch(read(kept))
     # labels by other rules are not those whose shares the fit has
     counted = not bundle.label_names and requested.decision.is_usual
     with (

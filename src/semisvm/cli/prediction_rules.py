@@ -1,7 +1,7 @@
 """Options about when to believe a prediction, for ``predict`` and ``evaluate``."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,55 @@ Vocabulary = Annotated[
         metavar="FILE",
     ),
 ]
+NewShares = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="SHARES",
+        help="Shares of the classes in these rows, as in spam=0.8,ham=0.2, if they differ from "
+        "those of the fit: probabilities and labels follow them.",
+    ),
+]
+Adapt = Annotated[
+    bool,
+    typer.Option(
+        "--adapt", help="Estimate the shares of the classes in these rows; reads the files twice."
+    ),
+]
+
+
+def adapted(
+    bundle: "Model", prior: str | None, adapt: bool, pieces: Callable[[], Iterator[Any]]
+) -> "Model":
+    """Return the model for rows in which classes are mixed as --prior or --adapt have it."""
+    import numpy as np
+
+    from semisvm.cli.options import ESTIMATE, read_prior
+
+    if prior is None and not adapt:
+        return bundle
+    adapt, prior = adapt or prior == ESTIMATE, None if prior == ESTIMATE else prior
+    if prior is not None and adapt:
+        raise UserError("--prior gives the shares that --adapt estimates: take one of them.")
+    if not bundle.has_probabilities:
+        raise UserError(
+            f"{'--adapt' if adapt else '--prior'} needs probabilities, which this model does not "
+            "have. Fit it with --probabilities, or by a method that has them."
+        )
+    if prior is not None:
+        shares = read_prior(prior, set(bundle.classes_.tolist()))
+        if isinstance(shares, str):
+            raise UserError(f"--prior must have shares, as in spam=0.8,ham=0.2, not {prior!r}.")
+        with as_usage_error():
+            return bundle.adapt(shares)
+    p = [bundle.probabilities(bundle.matrix(piece)) for piece in pieces()]
+    if not sum(map(len, p)):
+        return bundle
+    found = bundle.estimate_shares(np.concatenate(p))
+    names = zip(bundle.classes_.tolist(), found.tolist(), strict=True)
+    listed = ", ".join(f"{name} {share:.1%}" for name, share in names)
+    print_stderr(f"estimated class shares of these rows: {listed}")
+    return bundle.adapt(found)
 
 
 @dataclass(frozen=True)

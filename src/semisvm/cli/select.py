@@ -81,7 +81,7 @@ def select(
     with as_usage_error():
         rows = selection.select(X, n, found.labels)
     if to is None:
-        lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
+        lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep, picked=by)
     else:
         shown, classes = text_of(found, columns.text), _classes(found)
         lines = to_tasks(found, rows.tolist(), to, shown, key=key, keep=keep, classes=classes)

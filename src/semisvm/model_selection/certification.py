@@ -90,7 +90,7 @@ class Certificate:
         within = " within each class" if self.by_class else ""
         found = [
             f"{len(self.rows):,} of {self.n_unlabeled:,} unlabelled rows are certified at "
-            f"{self.error:.3g} errors{within}, with {self.confidence:.0%} confidence, by "
+            f"{100 * self.error:.3g}% errors{within}, with {self.confidence:.0%} confidence, by "
             f"{counted(self.n_sample, 'random label')} of which the model predicts "
             f"{self.n_errors:,} wrongly."
         ]
@@ -104,8 +104,8 @@ class Certificate:
         if not len(self.rows):
             each = " predicted to be in a class" if self.by_class else ""
             found.append(
-                f"A bound of {self.error:.3g} takes at least {self.fewest:,} random labels{each}, "
-                "none of them predicted wrongly."
+                f"A bound of {100 * self.error:.3g}% takes at least {self.fewest:,} random labels"
+                f"{each}, none of them predicted wrongly."
             )
         if self.outlook:
             more, rows = self.outlook[0]
@@ -180,8 +180,9 @@ def certify(
         once: each test then has the level (1 - confidence) / m. Otherwise it holds for all
         certified rows together, and in rare classes the share of errors may be larger.
     sample : array-like of shape (n,) of bool, or of row indices, optional
-        The labelled rows that were drawn at random. By default all whose labels the model has not
-        seen, as far as it has a record of that (`Model.trained_on`); else all labelled rows.
+        The labelled rows that were drawn at random, by default all. Rows that equal labelled rows
+        of the fit, where the model has a record of these (`Model.trained_on`), are left out, here
+        and among the unlabelled rows.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
 
@@ -285,19 +286,20 @@ def _sample(
 ) -> tuple[Index, Index]:
     """Return the rows of the sample, and the unlabelled rows."""
     known = ~is_unlabeled(labels, unlabeled)
-    free = np.flatnonzero(~known)
+    record = model.trained_on(X) if hasattr(model, "trained_on") else None
+    seen = np.zeros(len(labels), dtype=bool) if record is None else record
+    free = np.flatnonzero(~known & ~seen)
+    drawn = np.flatnonzero(known & ~seen)
     if sample is not None:
         given = np.asarray(sample)
-        drawn = np.flatnonzero(given) if given.dtype == bool else np.unique(given.astype(np.intp))
-        without = drawn[~known[drawn]]
+        rows = np.flatnonzero(given) if given.dtype == bool else np.unique(given.astype(np.intp))
+        without = rows[~known[rows]]
         if len(without):
             raise ValueError(
                 f"the parameter sample has {counted(len(without), 'row')} without a label, the "
                 f"first at index {without[0]}: label them, or draw others at random."
             )
-    else:
-        seen = model.trained_on(X) if hasattr(model, "trained_on") else None
-        drawn = np.flatnonzero(known if seen is None else known & ~seen)
+        drawn = rows[~seen[rows]]
     if len(drawn) == 0:
         raise ValueError(
             "certify needs labels of rows that were drawn at random and that the model has not "

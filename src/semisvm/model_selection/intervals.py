@@ -121,6 +121,25 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> Interva
     return float(middle - half), float(middle + half)
 
 
+def accuracy_interval(
+    share: float, n: int, weight: Floats | None = None, confidence: float = 0.95
+) -> Interval:
+    """Compute an interval for the accuracy on rows that had no part in a fit.
+
+    It is Wilson's; weighted rows are as many as have the same variance (Kish).
+
+    Parameters
+    ----------
+    share : float
+        Of the rows that are right, or of their weight.
+    n : int
+    weight : array of shape (n,), optional
+    confidence : float
+    """
+    worth = float(n if weight is None else weight.sum() ** 2 / (weight**2).sum())
+    return clipped(wilson_interval(share, worth, confidence), (0.0, 1.0))
+
+
 def paired_interval(difference: float, n: int, confidence: float = 0.95) -> Interval:
     """Compute the narrowest interval for a difference of two shares of the same n rows.
 

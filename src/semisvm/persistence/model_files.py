@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 
 from semisvm._version import __version__
 from semisvm.model import Model
+from semisvm.model_selection.class_shift import ClassShift
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.familiarity import Familiarity, Limit
 from semisvm.persistence.archive import (
@@ -126,6 +127,10 @@ def _familiarity(distance: Any, unknown: Any, **arrays: NDArray[Any]) -> Familia
     return Familiarity(distance=Limit(**distance), unknown=limit, **arrays)
 
 
+def _shift(factors: list[float]) -> ClassShift:
+    return ClassShift(np.array(factors, dtype=float))
+
+
 LIMIT = Record({"usual": number(0.0), "most": number(0.0), "n_rows": whole(1)})
 PARTS = {
     "calibrator": Part(
@@ -167,6 +172,7 @@ PARTS = {
         ),
         _familiarity,
     ),
+    "shift": Part(Record({"factors": listed(number(0.0), "classes")}), _shift),
 }
 """Attributes of `Model` that are records; the first files have none of them."""
 
@@ -453,6 +459,9 @@ def _check_parts(estimator: Any, *, calibrator: Any, conformal: Any, **others: A
         length = len(estimator.label_names_)
     elif calibrator is not None and calibrator.moves_boundary and n_classes > 2:
         length = n_classes
+    shift = others.get("shift")
+    if shift is not None and len(shift.factors) != n_classes:
+        raise ModelFileError("the shares to which the model is adapted do not fit its classes.")
     if calibrator is not None and len(calibrator.slope) != length:
         raise ModelFileError("the calibration of the model does not fit its classes.")
     kept = conformal is not None and conformal.coef is not None

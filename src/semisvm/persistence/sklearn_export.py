@@ -128,6 +128,11 @@ def linear_model(model: Any, *, kernels: bool = False) -> LinearModel:
         If it has a kernel that is not taken, or several labels per row.
     """
     bundle = model if isinstance(model, Model) else Model.of(model)
+    if bundle.shift is not None:
+        raise ValueError(
+            "a model that was adapted to other class shares cannot be exported: export the model "
+            "before adapt(), and re-weigh its probabilities there."
+        )
     check_is_fitted(bundle.estimator)
     if hasattr(bundle.estimator, "label_names_"):
         raise ValueError(

@@ -14,7 +14,7 @@ from semisvm.estimators.margins import describe_unlabeled
 from semisvm.estimators.registry import find, is_committee
 from semisvm.labels.partial import is_unlabeled
 from semisvm.model import Model
-from semisvm.model_selection.intervals import wilson_interval
+from semisvm.model_selection.intervals import accuracy_interval
 from semisvm.persistence.model_files import versions
 from semisvm.reporting.figures import trace_data
 from semisvm.tables.labels import count_labels
@@ -266,7 +266,7 @@ def evaluation_data(
     assessed : mapping
         Scores, such as ``accuracy`` and ``confusion``, as ``semisvm evaluate`` prints them.
     """
-    interval = wilson_interval(assessed["accuracy"], assessed["rows"], CONFIDENCE)
+    interval = accuracy_interval(assessed["accuracy"], assessed["rows"], confidence=CONFIDENCE)
     return {
         **assessed,
         "file": str(data.path),

@@ -7,7 +7,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ CHECK = "semisvm_check"
 BEFORE = "semisvm_before"
 """Column with the label that the data had, for labels that were corrected or removed."""
 
+PICKED = "semisvm_picked"
+"""Column with the way in which a row was chosen to be labelled, as `RANDOM`."""
+
+RANDOM = "random"
+
 CLOSE = 1e-9
 """Relative distance of numbers that spreadsheets write in another way."""
 
@@ -52,11 +57,14 @@ class Joined:
         What is still to be filled in.
     removed : list of int
         Rows whose label in the data was replaced by none.
+    picked : dict of str
+        Row -> the way in which it was chosen, as far as the files have a record of that.
     """
 
     data: Table | MatrixData
     notes: list[str]
     removed: list[int]
+    picked: dict[int, str] = field(default_factory=dict)
 
 
 def join_answers(
@@ -100,12 +108,15 @@ def join_answers(
     """
     cells: list[Any] = [None] * len(data) if data.labels is None else data.labels.tolist()
     sources: dict[int, str] = {}
+    picked: dict[int, str] = {}
     notes, removed = [], []
     for path in paths:
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
         rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
         replaced = answers.levels(BEFORE) if BEFORE in answers.columns else [""] * len(rows)
+        if PICKED in answers.columns:
+            picked |= zip(rows, answers.levels(PICKED), strict=True)
         for line, row in enumerate(rows):
             if replaced[line] and row not in sources and str(cells[row]) == replaced[line]:
                 cells[row] = None
@@ -116,7 +127,7 @@ def join_answers(
         if blank:
             notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
         notes += [f"{path}: {note}" for note in about_missing(answers.missing_words)]
-    return Joined(replace(data, labels=text_labels(cells)), notes, removed)
+    return Joined(replace(data, labels=text_labels(cells)), notes, removed, picked)
 
 
 def _read(path: str | Path, label: str, unlabeled: str | None, na_is_class: bool) -> Table:
@@ -331,6 +342,7 @@ def to_fill_in(
     label: str | None = None,
     key: str | None = None,
     keep: Sequence[str] | None = None,
+    picked: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the lines of a file to fill in, which `join_answers` reads back.
 
@@ -345,6 +357,8 @@ def to_fill_in(
         Column that identifies the rows; by default they are counted.
     keep : sequence of str, optional
         Columns to show; all by default.
+    picked : str, optional
+        The way in which the rows were chosen, to be recorded.
     """
     columns: dict[str, list[Any]] = {}
     table = without_vectors(data.take(rows)) if isinstance(data, Table) else Table({})
@@ -355,6 +369,8 @@ def to_fill_in(
     columns[label or LABEL] = [""] * len(rows)
     for name in table.names if keep is None else keep:
         columns.setdefault(name, table.text(name))
+    if picked is not None:
+        columns.setdefault(PICKED, [picked] * len(rows))
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
