@@ -8,14 +8,16 @@ SLOW = (
     *("browser", "cli", "common", "fuzz", "papers", "reference", "unit/distributed"),
     *(
         "test_benchmarks.py",
+        "test_docs.py",
         "test_examples.py",
         "test_readme.py",
         "test_sklearn.py",
         "test_typing.py",
     ),
-    *("properties/test_classes.py", "properties/test_parameters_act.py"),
-    "properties/test_weights.py",
-    *("unit/designs/test_memory.py", "unit/label_steps/test_interrupting.py"),
+    *("properties/test_classes.py", "properties/test_invariance.py"),
+    *("properties/test_parameters_act.py", "properties/test_weights.py"),
+    *("unit/designs/test_fits.py", "unit/designs/test_memory.py"),
+    "unit/label_steps/test_interrupting.py",
     *("unit/estimators/test_committee.py", "unit/estimators/test_laplacian.py"),
     "unit/estimators/test_many_classes.py",
     *("unit/labelling/test_journal.py", "unit/labelling/test_session.py"),
@@ -25,7 +27,7 @@ SLOW = (
     *("unit/persistence/test_exporting.py", "unit/persistence/test_hostile_files.py"),
     *("unit/persistence/test_onnx_columns.py", "unit/persistence/test_resuming.py"),
     *("unit/reporting/test_report.py", "unit/tables/test_encoders.py"),
-    "unit/tables/test_rows_writing.py",
+    *("unit/tables/test_informative.py", "unit/tables/test_rows_writing.py"),
     *("unit/test_compiling.py", "unit/test_imports.py", "unit/test_processes.py"),
 )
 """Folders and files that `make quick` leaves out.

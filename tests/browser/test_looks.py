@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 TABS = ("label", "find", "sure", "doubts")
-SIZES = ((360, 640), (768, 1024), (1280, 720), (3840, 2160))
+SIZES = ((360, 640), (768, 1024), (1280, 720), (3840, 1080))
 
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 

@@ -76,7 +76,7 @@ def test_a_callback_stops_a_fit_that_goes_on_later(case, whole, path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(("case", "times"), [("tsvm", 9), ("da", 9), ("da many", 6)])
+@pytest.mark.parametrize(("case", "times"), [("tsvm", 6), ("da", 6), ("da many", 4)])
 def test_killed_at_many_moments(case, times, whole, path, monkeypatch):
     """In the middle of rounds, before a file takes its name, and right after."""
     n = len(whole(case).trace_)
