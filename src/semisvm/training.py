@@ -440,7 +440,7 @@ def labeled_rows_of(prepared: Prepared) -> NDArray[np.uint64] | None:
 
 
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:
-    """Say if a model is no better than a guess, by held-out labels; only where that is quick."""
+    """Return a note if a model is no better than a guess, by held-out labels; only where quick."""
     from semisvm.model_selection.verdict import against_labels
 
     repeated = count_repeated(prepared.labels) if prepared.several is None else 0

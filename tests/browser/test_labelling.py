@@ -191,7 +191,7 @@ def test_a_row_that_was_answered_in_another_tab(arrive, session):
     other.press("/")
     other.page.select_option("#which", "open")
     other.page.get_by_label("Answer of row 1", exact=True).select_option("ham")
-    other.until("#said", "Saved: row 1 is ham")
+    other.until("#announcement", "Saved: row 1 is ham")
     one.press("1")
     one.until("#alert", "Not saved: Row 1 was answered meanwhile")
     one.until("#reason", "You answered ham. Another answer replaces it.")

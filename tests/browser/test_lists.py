@@ -18,7 +18,7 @@ def test_find_and_change_an_answer(person, session):
     expect(items(person, "find")).to_have_count(1)
     person.page.get_by_label("Answer of row 3", exact=True).select_option("ham")
     person.until("#state", "Saved")
-    person.until("#said", "Saved: row 3 is ham")
+    person.until("#announcement", "Saved: row 3 is ham")
     assert session.marks[2] == ("answer", "ham")
 
 

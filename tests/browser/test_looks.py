@@ -210,7 +210,7 @@ def test_help(person):
 
 def test_changes_are_announced(person):
     person.press_and_wait("1")
-    announced = person.page.locator("#said")
+    announced = person.page.locator("#announcement")
     expect(announced).to_have_text("Saved: row 1 is spam.")
     expect(announced).to_have_attribute("aria-live", "polite")
     expect(person.page.locator("#alert")).to_have_attribute("role", "alert")

@@ -104,7 +104,7 @@ def test_a_whole_session(browser, server, texts, tmp_path):
     choice = person.page.get_by_label(f"Answer of row {slip}", exact=True)
     expect(choice).to_have_value(GROUPS[1 - right])
     choice.select_option(GROUPS[right])
-    person.until("#said", f"Saved: row {slip}")
+    person.until("#announcement", f"Saved: row {slip}")
     person.press("Escape")
     person.press("Escape")
     person.until("#n-labels", "^25$")

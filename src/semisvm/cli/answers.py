@@ -102,6 +102,8 @@ def answers(
     Reads answers of 'semisvm label' and 'select', and exports of Label Studio (.json) and Prodigy
     (.jsonl). All rows that have a label are written.
     """
+    from semisvm.tables.labels import label_texts
+
     check_tool(to, output)
     if to is None and output.path.suffix.lower() != ".csv":
         raise UserError(
@@ -111,7 +113,7 @@ def answers(
 
     file = LabelledFile(marks=marks, form=form)
     found, notes = file.read_and_join(data, label, Answered(answers, key))
-    labelled = _labelled(found)
+    labelled = label_texts(found.labels)
     if not labelled:
         raise UserError(f"neither {data} nor --answers have a label.")
     if to is None:
@@ -122,11 +124,6 @@ def answers(
         notes.append(about_tool(to, shown, classes))
     print_line(f"{len(labelled):,} labels are in {output}.")
     print_notes("note", notes)
-
-
-def _labelled(data: "Table | MatrixData") -> dict[int, str]:
-    cells = [] if data.labels is None else data.labels.tolist()
-    return {row: str(value) for row, value in enumerate(cells) if value is not None}
 
 
 def _write_csv(

@@ -65,7 +65,7 @@ def select(
     selection = _selection(by, seed)
     from semisvm.preparing import features_of
     from semisvm.tables.answers import LABEL, check_columns, to_fill_in, to_tasks
-    from semisvm.tables.labels import about_missing
+    from semisvm.tables.labels import about_missing, label_texts
 
     answered = Answered(answers, key)
     found = file.read(data, label, label_comes=bool(answers))
@@ -83,7 +83,7 @@ def select(
     if to is None:
         lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep, picked=by)
     else:
-        shown, classes = text_of(found, columns.text), _classes(found)
+        shown, classes = text_of(found, columns.text), sorted({*label_texts(found.labels).values()})
         lines = to_tasks(found, rows.tolist(), to, shown, key=key, keep=keep, classes=classes)
         notes.append(about_tool(to, shown, classes))
     if as_json:
@@ -105,11 +105,6 @@ def select(
         back = back.with_stem(f"{back.stem}-labelled")
     print_line(fit_command(context, answers=[*(answers or []), back], output=model))
     print_notes("note", notes)
-
-
-def _classes(found: Any) -> list[str]:
-    cells = [] if found.labels is None else found.labels.tolist()
-    return sorted({str(value) for value in cells if value is not None})
 
 
 def _selection(by: str, seed: int) -> "Selection":

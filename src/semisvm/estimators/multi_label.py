@@ -366,7 +366,7 @@ class MultiLabelSVC(ScoringClassifier):
         return machine
 
     def _note_shares(self, shares: list[Shares], recorder: Recorder) -> None:
-        """Say how sure the shares are that were estimated."""
+        """Note how uncertain the estimated shares are."""
         if not shares:
             return
         error = max(float(share.errors[1]) for share in shares)

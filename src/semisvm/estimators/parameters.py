@@ -44,7 +44,7 @@ def parameters(cls: type[T]) -> type[T]:
 
     What comes after ``_: KW_ONLY`` is given by keyword only. Positional parameters are in the
     order of a dataclass, those of the bases first. Of the keywords, those of the class itself
-    are first, since they tell what is special about it.
+    are first, since they are what is special about it.
 
     The class is no dataclass itself. Tools such as Dask identify a dataclass by its fields, so
     they would take two models with equal parameters for the same, whatever they were fitted to.

@@ -22,6 +22,7 @@ from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
+from semisvm.tables.labels import label_texts
 from semisvm.tables.opening import Options
 from semisvm.tables.row_hashes import counted, row_hashes
 from semisvm.tables.scaling import fit_scaling
@@ -191,7 +192,7 @@ def make_pool(
     """
     found = _taken(data, label)
     check_columns(found, label, key)
-    given = _given(found)
+    given = label_texts(found.labels)
     if len(found) == 0:
         raise DataError("there are no rows to label.", found.path)
     if isinstance(found, MatrixData):
@@ -218,13 +219,6 @@ def _taken(data: Any, label: str | None) -> Table | MatrixData:
             return table
         return table.labelled(table.columns[label], Options(label)).without([label])
     return MatrixData(data if hasattr(data, "indptr") else np.asarray(data))
-
-
-def _given(data: Table | MatrixData) -> dict[int, str]:
-    if data.labels is None:
-        return {}
-    pairs = enumerate(data.labels.tolist())
-    return {row: str(value) for row, value in pairs if value is not None}
 
 
 def _of_matrix(data: MatrixData) -> Prepared:

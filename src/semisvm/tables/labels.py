@@ -257,6 +257,12 @@ def objects(values: list[Any]) -> Labels:
     return labels
 
 
+def label_texts(labels: Labels | None) -> dict[int, str]:
+    """Return the rows with a label, and their labels as text."""
+    cells = [] if labels is None else labels.tolist()
+    return {row: str(value) for row, value in enumerate(cells) if value is not None}
+
+
 def count_labels(labels: Labels) -> dict[Any, int]:
     """Count the rows of every class, without the unlabelled ones."""
     counts = Counter(label for label in labels.tolist() if label is not None)

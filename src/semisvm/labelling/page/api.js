@@ -1,4 +1,4 @@
-// Requests to the server. A change counts when the server has said so.
+// Requests to the server. A change counts when the server has confirmed it.
 
 import { byId, show } from "./dom.js";
 
@@ -68,7 +68,7 @@ async function request(path, options = {}, read = (response) => response.json(),
     throw new Lost("The server does not answer.");
   }
   setConnected(true);
-  if (!response.ok) throw new Refused(response.status, data.error ?? `The server said ${response.status}.`);
+  if (!response.ok) throw new Refused(response.status, data.error ?? `The server returned ${response.status}.`);
   return data;
 }
 
@@ -83,18 +83,18 @@ export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchP
 
 // What was sent without an answer may have been kept. Sent again, it has the same name, and
 // the server does it once.
-let unheard = null;
+let unconfirmed = null;
 
 export async function post(name, values = {}) {
-  const said = JSON.stringify([name, values]);
-  if (unheard === null || unheard.said !== said) unheard = { said, id: randomName() };
-  const body = JSON.stringify({ ...values, client, id: unheard.id });
+  const change = JSON.stringify([name, values]);
+  if (unconfirmed === null || unconfirmed.change !== change) unconfirmed = { change, id: randomName() };
+  const body = JSON.stringify({ ...values, client, id: unconfirmed.id });
   try {
     const data = await request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body });
-    unheard = null;
+    unconfirmed = null;
     return data;
   } catch (error) {
-    if (!(error instanceof Lost)) unheard = null;
+    if (!(error instanceof Lost)) unconfirmed = null;
     throw error;
   }
 }

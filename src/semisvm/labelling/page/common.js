@@ -3,7 +3,7 @@
 import { byId, show } from "./dom.js";
 
 export function announce(text) {
-  byId("said").textContent = text;
+  byId("announcement").textContent = text;
 }
 
 export function alertUser(text) {

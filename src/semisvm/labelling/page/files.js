@@ -6,13 +6,13 @@ import { byId, make, show } from "./dom.js";
 let names = {};
 
 async function busily(button, text, work) {
-  const told = byId("saved-files");
+  const note = byId("saved-files");
   button.disabled = true;
-  show(told, text);
+  show(note, text);
   try {
-    show(told, await work());
+    show(note, await work());
   } catch (error) {
-    show(told, error.message);
+    show(note, error.message);
   }
   button.disabled = false;
 }

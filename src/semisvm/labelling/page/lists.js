@@ -17,7 +17,7 @@ const small = (text, work, more = {}) => {
 
 const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
 
-// A picture that cannot be shown leaves its place empty: its row says why when it is opened.
+// A picture that cannot be shown leaves its place empty: its row shows why when it is opened.
 const picture = (row) =>
   row.picture === null ? null : make("img", { class: "thumb", src: pictureSource(row.row, row.picture), alt: `${row.picture} of row ${row.key}`, loading: "lazy" });
 

@@ -118,10 +118,10 @@ function plot(curve) {
 
 function showCurve(curve) {
   const [first, end] = [curve[0], curve.at(-1)];
-  const says = first === undefined
+  const label = first === undefined
     ? "No accuracy is known yet."
     : `Accuracy is ${percent(end.accuracy)} with ${plural(end.n_labels, "label")}; it was ${percent(first.accuracy)} with ${first.n_labels}.`;
   const marks = first === undefined ? note(WIDTH / 2, HEIGHT / 2, "Known after some random rows") : plot(curve);
   byId("curve").replaceChildren(
-    draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says }, draw("title", {}, says), marks));
+    draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, draw("title", {}, label), marks));
 }

@@ -80,7 +80,7 @@ function reasons(because) {
   }));
 }
 
-// None is shown before answers have told how far it can be relied on.
+// None is shown before answers have shown how far it can be relied on.
 export const probabilityOf = (guess) => (guess.calibrated ? ` (${chance(guess.probabilities[guess.value])})` : "");
 
 export function showGuess(node, guess) {
