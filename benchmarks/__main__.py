@@ -27,6 +27,7 @@ BENCHMARKS = {
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "shares": "class shares that nobody told: how far off, and what the models gain",
+    "positive": "labels of one class alone, beside Elkan-Noto and non-negative PU",
     "careful": "how much unlabelled rows should weigh where their class shares are estimated",
     "gradient": "GradientTSVC with many classes: where it does harm, and whether its note says so",
     "audit": "labels that were made wrong: are they among those that the audit doubts",

@@ -17,7 +17,7 @@ from semisvm.methods.annealing import anneal, cool
 from semisvm.methods.free_energy import Path
 from semisvm.methods.loop import falling
 from semisvm.methods.solution import Solution, refuse_balancing
-from semisvm.methods.supervised import first_state, without_unlabeled_rows
+from semisvm.methods.supervised import without_unlabeled_rows
 from semisvm.methods.transductive import beliefs_of
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.task import Task
@@ -173,7 +173,7 @@ class AnnealedSVC(
             return self._supervised(task)
         return anneal(
             task,
-            first_state(task, start, self.tol),
+            self._start(task, start, self._weight_of_unlabeled())[0],
             path=self._path(start, HOT),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
@@ -188,7 +188,7 @@ class AnnealedSVC(
             return self._supervised(task)
         return cool(
             task,
-            first_state(task, start, self.tol),
+            self._start(task, start, self._weight_of_unlabeled())[0],
             path=self._path(start, HOT_OF_MANY),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,

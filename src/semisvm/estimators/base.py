@@ -159,7 +159,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
 
     def _fit_rows(self, X: Any, y: ArrayLike, sample_weight: Any, evidence: Any = None) -> None:
         """Fit to validated rows: CSR, ndarray, RowsOnDisk, or DistributedRows."""
-        labels = encode(y, self.unlabeled)
+        labels = encode(y, self.unlabeled, getattr(self, "classes", None))
         check_same_length(X, labels.codes, "y")
         labels = with_evidence(labels, evidence)
         weight = checked_weights(sample_weight, X, labels)

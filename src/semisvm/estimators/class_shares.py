@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.designs.validation import read_rows
+from semisvm.labels.evidence import ratios
 from semisvm.labels.partial import PartialLabels, check_empty_classes, encode, resolve_prior
 from semisvm.labels.weights import checked_weights
 from semisvm.losses import LOSSES
+from semisvm.methods.positive import FEWEST, positive_share
 from semisvm.methods.shares import MAX_ITER, TOL, Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_choice, check_count, check_real, check_same_length
@@ -122,6 +124,8 @@ def class_shares(
         Where the rows of an estimate come from, see `estimate_shares`.
     """
     given = getattr(estimator, "class_prior", None)
+    if len(labels.without_label):
+        return _shares_without_labels(estimator, X, labels, recorder)
     if estimator.shares_are_estimated:
         shares = estimate_shares(
             X,
@@ -138,10 +142,61 @@ def class_shares(
         return shares
     if given is None or _is(given, LABELS):
         return sampled_shares(labels.fractions(weight), len(labels.labeled))
-    prior, n_unlabeled = resolve_prior(given, labels), len(labels.unlabeled)
+    return _given_shares(estimator, labels)
+
+
+def _given_shares(estimator: Any, labels: PartialLabels) -> Shares:
+    prior, n_unlabeled = resolve_prior(estimator.class_prior, labels), len(labels.unlabeled)
     if n_unlabeled:
         check_empty_classes(prior, n_unlabeled, labels.classes, whole=estimator.keeps_counts)
     return Shares(prior, np.zeros(len(prior)))
+
+
+def _shares_without_labels(
+    estimator: Any, X: Any, labels: PartialLabels, recorder: Recorder | None
+) -> Shares:
+    """Return class shares where a class has no label; raise if nothing shows them."""
+    classes, known = labels.classes.tolist(), estimator._evidence_costs(labels) is not None
+    missing = [classes[k] for k in labels.without_label]
+    if not len(labels.unlabeled):
+        raise ValueError(f"no row can have the class {missing[0]!r}: all rows have another label.")
+    if len(missing) > 1 and not known:
+        raise ValueError(
+            f"the classes {missing!r} have no labels, and nothing tells them apart: give evidence "
+            "about unlabelled rows, or label a row of all but one of them."
+        )
+    if not (estimator.shares_are_estimated or estimator.keeps_labeled_shares):
+        return _given_shares(estimator, labels)
+    if estimator.shares_are_estimated and len(classes) == 2:
+        return _positive_share(estimator, X, labels, recorder)
+    if estimator.keeps_labeled_shares or not known:
+        raise ValueError(
+            f"the class {missing[0]!r} has no label, so that its share cannot be estimated. Give "
+            "class_prior, or label a row of it."
+        )
+    q = ratios(labels)
+    assert q is not None
+    q = q[labels.unlabeled]
+    shares = (q / q.sum(axis=1, keepdims=True)).mean(axis=0)
+    if recorder is not None:
+        recorder.note("class shares are the means of the evidence: a class has no label")
+    return Shares(shares, np.sqrt(shares * (1.0 - shares) / len(q)))
+
+
+def _positive_share(
+    estimator: Any, X: Any, labels: PartialLabels, recorder: Recorder | None
+) -> Shares:
+    n, known = len(labels.labeled), 1 - int(labels.without_label[0])
+    if n < FEWEST:
+        raise ValueError(
+            f"{n} labels are too few to estimate the share of their class; give class_prior."
+        )
+    reg = estimator.get_params(deep=False).get("reg")
+    bias = estimator._specification().bias
+    found = positive_share(X, labels, known, reg=reg, bias=bias, n_jobs=estimator._n_jobs())
+    if recorder is not None:
+        recorder.note(_about_shares(labels.classes.tolist(), found))
+    return found
 
 
 def prior_source(estimator: Any) -> str:

@@ -13,8 +13,13 @@ from semisvm.label_steps.possible import Clash, find_clash, nearest_counts, poss
 from semisvm.labels.evidence import evidence_costs
 from semisvm.labels.partial import PartialLabels
 from semisvm.labels.weights import Counts, RowWeights
+from semisvm.methods.loop import LOOSE_TOL
 from semisvm.methods.shares import Shares
+from semisvm.methods.supervised import first_state, from_shares
+from semisvm.solvers import State
 from semisvm.solvers.trace import Recorder
+from semisvm.tasks.task import Task
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
 EVIDENCE_WEIGHT = 0.2
@@ -69,6 +74,14 @@ optional
         if self.evidence_weight is not None:
             check_real("evidence_weight", self.evidence_weight, at_least=0)
 
+    def _start(self, task: Task, start: Floats | None, lam: float) -> tuple[State, bool]:
+        """Return the first weights, and whether they come from labelled rows of every class."""
+        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
+        whole = bool(np.bincount(task.rows.labeled_codes(), minlength=m).all())
+        if start is not None or whole:
+            return first_state(task, start, self.tol), True
+        return from_shares(task, lam, LOOSE_TOL), False
+
     def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
         weight = EVIDENCE_WEIGHT if self.evidence_weight is None else float(self.evidence_weight)
         return evidence_costs(labels, weight)
@@ -80,9 +93,9 @@ optional
         if costs is None:
             return shares
         forbidden = costs == np.inf
-        # not rounded: that is a matter of single rows
         clash = find_clash(forbidden, shares.values * weights.n_unlabeled, weights.mass)
-        if clash is None:
+        if clash is None or clash.mass - clash.room < 1.0:
+            # less than a row is a matter of rounding
             return shares
         if not (self.shares_are_estimated or self.keeps_labeled_shares):
             raise ValueError(_message(clash, labels))

@@ -16,7 +16,7 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.methods.loop import decades, rising, settling
 from semisvm.methods.solution import Solution, refuse_balancing
-from semisvm.methods.supervised import first_state, without_unlabeled_rows
+from semisvm.methods.supervised import without_unlabeled_rows
 from semisvm.methods.transductive import LABEL_STEPS, Switching, assigning, finish_many, finish_two
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.task import Task
@@ -168,9 +168,9 @@ class TransductiveSVC(
         self._check_label_step(task)
         rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
         levels = settling(lam, self.tol)
-        if start is None:
+        state, whole = self._start(task, start, lam)
+        if start is None and whole:
             levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
-        state = first_state(task, start, self.tol)
         return finish_two(
             Switching(task, state, self.max_switches),
             levels,
@@ -187,10 +187,10 @@ class TransductiveSVC(
         self._check_label_step(task)
         self._check_forbidden(task)
         levels = settling(lam, self.tol)
-        if start is None and self.annealing_rate is not None:
+        state, whole = self._start(task, start, lam)
+        if start is None and whole and self.annealing_rate is not None:
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)
-        elif start is None:
+        elif start is None and whole:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
-        state = first_state(task, start, self.tol)
         method = assigning(task, state, self.label_step, self.max_switches)
         return finish_many(method, levels, lam=lam, max_rounds=self.max_iter)

@@ -25,6 +25,10 @@ WORDS_FOR_MISSING = MISSING_WORDS | LOOKS_MISSING | {""}
 """Labels that probably mark unlabelled rows, if many rows have them."""
 MISSING_SHARE = 1.0 / 3.0
 """Share of the labels from which such a word is hardly a class."""
+NAME_BOTH = (
+    "Where no row of another class can be labelled, name both classes with classes=, a parameter of "
+    "TransductiveSVC and AnnealedSVC."
+)
 # Digits of a remainder; what is left is rounding.
 ROUNDING = 9
 
@@ -63,6 +67,12 @@ class PartialLabels:
         """Indices of the unlabelled rows, ascending."""
         return _row_numbers(self.codes == UNLABELED_CODE)
 
+    @cached_property
+    def without_label(self) -> Index:
+        """Classes that no row is labelled with."""
+        counts = np.bincount(self.codes[self.labeled], minlength=len(self.classes))
+        return np.flatnonzero(counts == 0)
+
     def fractions(self, weight: Floats | None = None) -> Floats:
         """Compute the class shares among the labelled rows, with row weights if given."""
         weights = None if weight is None else weight[self.labeled]
@@ -85,7 +95,7 @@ class PartialLabels:
         return np.asarray(self.classes[codes])
 
 
-def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
+def encode(y: ArrayLike, unlabeled: Any = -1, classes: ArrayLike | None = None) -> PartialLabels:
     """Read a partly labelled target.
 
     Parameters
@@ -94,6 +104,8 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
         Class labels of any one kind (numbers, strings, booleans).
     unlabeled : scalar
         The marker of unlabelled rows, in addition to None and NaN.
+    classes : array-like of shape (m,), optional
+        All classes, where some have no label; by default those of the labels.
 
     Raises
     ------
@@ -117,13 +129,32 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     if len(values) == len(target) and unlabeled is not None:
         _doubt_missing_words(values)
     check_classification_targets(values)
-    classes, found = np.unique(values, return_inverse=True)
-    if len(classes) == 1:
-        only = classes.tolist()[0]
+    found, place = np.unique(values, return_inverse=True)
+    if classes is not None:
+        declared = _declared(classes, found)
+        found, place = declared, np.searchsorted(declared, found)[place]
+    if len(found) == 1:
+        only = found.tolist()[0]
         raise ValueError(_one_class_message(only, bool((marked & ~missing).any()), unlabeled))
-    codes = np.full(len(target), UNLABELED_CODE, dtype=_code_type(len(classes)))
-    codes[~marked] = found
-    return PartialLabels(classes, codes)
+    codes = np.full(len(target), UNLABELED_CODE, dtype=_code_type(len(found)))
+    codes[~marked] = place
+    return PartialLabels(found, codes)
+
+
+def _declared(classes: ArrayLike, labeled: NDArray[Any]) -> NDArray[Any]:
+    """Return declared classes, sorted; raise if a label is none of them."""
+    found = np.unique(given_labels(column_or_1d(label_array(classes))))
+    if (found.dtype.kind in "US") != (labeled.dtype.kind in "US"):
+        raise ValueError(
+            f"classes={found.tolist()!r} are of another kind than the labels, {labeled.tolist()!r}."
+        )
+    unknown = np.setdiff1d(labeled, found).tolist()
+    if unknown:
+        raise ValueError(
+            f"y has labels of {unknown!r}, and classes={found.tolist()!r} does not name them. Name "
+            "all classes, or leave classes out to take those of the labels."
+        )
+    return found.astype(np.result_type(found, labeled))
 
 
 def _code_type(n_classes: int) -> np.dtype[Any]:
@@ -317,9 +348,9 @@ def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:
     if unlabeled == -1 and only == 1 and some_marked:
         return message + (
             "The labels are {-1, 1}, and -1 marks unlabelled rows by scikit-learn's "
-            "convention: if -1 is a class here, pass unlabeled=0 (or another marker)."
+            "convention: if -1 is a class here, pass unlabeled=0 (or another marker). " + NAME_BOTH
         )
-    return message + "Label at least one row of another class."
+    return message + "Label at least one row of another class. " + NAME_BOTH
 
 
 def resolve_prior(

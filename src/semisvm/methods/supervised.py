@@ -11,6 +11,7 @@ from semisvm.methods.solution import Solution
 from semisvm.solvers import State
 from semisvm.solvers.newton import LineSearch
 from semisvm.tasks.task import Task
+from semisvm.tasks.weight_steps import SoftLabels
 
 
 def first_state(task: Task, start: Floats | None, tol: float) -> State:
@@ -27,6 +28,25 @@ def first_state(task: Task, start: Floats | None, tol: float) -> State:
 
     # the gradient is that of the labelled rows alone
     return task.at(task.recorder.journal.once("supervised", task.n_weights, solve))
+
+
+def from_shares(task: Task, lam: float, tol: float) -> State:
+    """Fit from nothing, with soft labels that follow from class shares and evidence alone.
+
+    Where a class has no labelled row, a fit of the labelled rows is no start: it does not separate
+    that class from anything.
+    """
+
+    def solve() -> State:
+        state = task.from_weights(np.zeros(task.n_weights))
+        task.soften(SoftLabels(lam, lam))
+        task.rows.all.set_belief_costs(lam)
+        state = task.solve(state, tol)
+        task.recorder.record("class shares", state, objective=state.objective)
+        task.recorder.level_done()
+        return state
+
+    return task.at(task.recorder.journal.once("class shares", task.n_weights, solve))
 
 
 def without_unlabeled_rows(task: Task, tol: float) -> Solution:

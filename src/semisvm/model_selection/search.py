@@ -109,7 +109,7 @@ class Grid:
 
 STRONGEST, WEAKEST = 1e-1, 1e-4
 SHARED = (
-    *("loss", "hierarchy", "class_prior", "balance_tol", "evidence_weight"),
+    *("loss", "hierarchy", "class_prior", "balance_tol", "evidence_weight", "classes"),
     *("fit_intercept", "intercept_scaling"),
     *("kernel", "gamma", "degree", "coef0", "n_components", "kernel_tol"),
     *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
@@ -268,6 +268,11 @@ optional
         recorder: Recorder,
         **besides: Any,
     ) -> Solution:
+        if len(labels.without_label):
+            raise ValueError(
+                "settings are compared by labels that are held out, and these must be of all "
+                "classes. Fit TransductiveSVC or AnnealedSVC with a setting of your own."
+            )
         regs, weights = self._settings()
         grid = Grid(self._on_path, regs, weights, design, hierarchy, weight)
         scores = self._scores(grid, labels, prior)

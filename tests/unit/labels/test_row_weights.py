@@ -64,14 +64,14 @@ class Weighed:
     def __init__(self, scores, mass):
         self.scores, self.mass = scores, mass
 
-    def weighed_outputs(self, low, high):
+    def weighed_outputs(self, low, high, by_cost=False):
         inside = (self.scores >= low) & (self.scores <= high)
         return self.scores[inside], self.mass[inside]
 
-    def count_above(self, values):
+    def count_above(self, values, by_cost=False):
         return [float(self.mass[self.scores > value].sum()) for value in values]
 
-    def output_range(self):
+    def output_range(self, by_cost=False):
         return (self.scores.min(), self.scores.max()) if len(self.scores) else (np.inf, -np.inf)
 
 
