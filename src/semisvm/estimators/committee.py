@@ -83,9 +83,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
         Class shares among the unlabelled rows, for all members that use them; None leaves
         each as it is. Shares that members estimate are estimated once, for all of them; with
         two classes the threshold is moved just far enough that the predicted share is within
-        a tenth of the rarer class from the estimate. If shares are given, the intercepts are
-        moved until the predictions of the unlabelled rows have them, whatever the members do:
-        a committee of one supervised member is a supervised SVM with a threshold.
+        two standard errors of the estimate, or a tenth of the rarer class if that is more. If
+        shares are given, the intercepts are moved until the predictions of the unlabelled rows
+        have them, whatever the members do: a committee of one supervised member is a
+        supervised SVM with a threshold.
     cv : int
         Folds of the labelled rows; fewer if labels are fewer. A class with a single label is
         not held out.
@@ -286,7 +287,7 @@ optional
         known = ratios(labels)
         if known is not None and all(evidence_argument(one) is None for _, one in members):
             recorder.note("no member can use the evidence")
-        share_estimate(used, X, labels, self.n_jobs, recorder, weight)
+        errors = share_estimate(used, X, labels, self.n_jobs, recorder, weight)
         if weights is None:
             weights = learned_weights(members, X, labels, self.cv, self.n_jobs, recorder, weight)
         y = partly(labels, labels.labeled)
@@ -312,7 +313,7 @@ optional
                 break
         kept = weights[order[: len(fitted)]]
         self._publish_committee(
-            fitted, scores, kept, labels, RowWeights.of(labels, weight), recorder
+            fitted, scores, kept, labels, RowWeights.of(labels, weight), recorder, errors
         )
 
     def _refuse_weights(self, members: list[tuple[str, Any]]) -> None:
@@ -332,6 +333,7 @@ optional
         labels: PartialLabels,
         rows: RowWeights,
         recorder: Recorder,
+        errors: Floats | None,
     ) -> None:
         members = [member for _, member in fitted]
         self.names_ = np.array([name for name, _ in fitted])
@@ -340,7 +342,8 @@ optional
         total = _sum(scores, weights)
         given = self._given_shares(labels)
         prior = _used_shares(members, weights) if given is None else given
-        self.intercept_ = self._intercepts(total, prior, labels, rows, recorder)
+        errors = _errors_of(members) if errors is None else errors
+        self.intercept_ = self._intercepts(total, prior, errors, labels, rows, recorder)
         total = total + self.intercept_
         codes = (total > 0.0).astype(np.intp) if total.ndim == 1 else total.argmax(axis=1)
         self.weights_ = weights
@@ -361,6 +364,7 @@ optional
         self,
         scores: Floats,
         prior: Floats,
+        errors: Floats,
         labels: PartialLabels,
         rows: RowWeights,
         recorder: Recorder,
@@ -370,7 +374,7 @@ optional
         if rows.n_unlabeled > 0 and self._given_shares(labels) is not None:
             return meeting_counts(free, rows.counts(prior), rows.mass)
         if rows.n_unlabeled > 0 and self._estimates_shares():
-            offsets, note = near_shares(free, prior, rows.mass, names)
+            offsets, note = near_shares(free, prior, errors, rows.mass, names)
             if note:
                 recorder.note(note)
             return offsets
@@ -427,6 +431,13 @@ def _used_shares(members: Sequence[Any], weights: Floats) -> Floats:
     using = [k for k, m in enumerate(members) if "class_prior" in m.get_params(deep=False)]
     kept = using or list(range(len(members)))
     return np.average([members[k].class_prior_ for k in kept], axis=0, weights=weights[kept])
+
+
+def _errors_of(members: Sequence[Any]) -> Floats:
+    """Return the standard errors of the class shares that members estimated themselves."""
+    using = [m for m in members if "class_prior" in m.get_params(deep=False)]
+    none = np.zeros(len(members[0].classes_))
+    return np.max([none, *(getattr(m, "class_prior_std_", none) for m in using)], axis=0)
 
 
 def _log_loss(scores: Floats, labels: PartialLabels) -> float:

@@ -171,18 +171,20 @@ def meeting_counts(scores: Floats, counts: Counts, mass: Floats = UNIT_WEIGHT) -
 
 
 def near_shares(
-    scores: Floats, shares: Floats, mass: Floats, names: Sequence[Any]
+    scores: Floats, shares: Floats, errors: Floats, mass: Floats, names: Sequence[Any]
 ) -> tuple[Floats, str]:
     """Compute offsets at which two classes are predicted about as often as is estimated.
 
-    The offset moves the predicted share just into the range of `BALANCE_TOL` around the estimate.
-    With more classes estimates are no better than predictions, so nothing is moved.
+    The offset moves the predicted share just into the range around the estimate: two standard
+    errors, or `BALANCE_TOL` if that is more. With more classes estimates are no better than
+    predictions, so nothing is moved.
 
     Parameters
     ----------
     scores : array of shape (n,) or (n, m)
         Of the unlabelled rows.
-    shares : array of shape (m,)
+    shares, errors : arrays of shape (m,)
+        Estimates with their standard errors.
     mass : array of shape (n,) or (1,)
         For how many rows each row counts.
     names : sequence of m classes
@@ -202,10 +204,10 @@ def near_shares(
         f"{predicted[k]:.0%} "
     )
     if scores.ndim > 1:
-        far = abs(predicted[k] - shares[k]) > NOTABLE
+        far = abs(predicted[k] - shares[k]) > max(NOTABLE, 2.0 * errors[k])
         note = f"{about}are predicted as it: if the estimate is right, many of them are wrong"
         return np.zeros(scores.shape[1]), note if far else ""
-    slack = max(BALANCE_TOL * float(shares.min()), 1.0 / len(scores))
+    slack = max(BALANCE_TOL * float(shares.min()), 2.0 * float(errors[1]), 1.0 / len(scores))
     wanted = float(np.clip(predicted[1], shares[1] - slack, shares[1] + slack))
     if wanted == predicted[1]:
         return np.zeros(1), ""
@@ -224,8 +226,10 @@ def share_estimate(
     n_jobs: int | None,
     recorder: Recorder,
     weight: Floats | None = None,
-) -> None:
+) -> Floats | None:
     """Estimate class shares once for all members that would; for one it does so itself.
+
+    Returns the standard errors (m,), or None if nothing was estimated.
 
     Parameters
     ----------
@@ -241,7 +245,7 @@ def share_estimate(
     """
     estimating = [m for m in members if getattr(m, "shares_are_estimated", False)]
     if len(estimating) < 2:
-        return
+        return None
     estimator = TransductiveSVC(n_jobs=n_jobs)
     found = class_shares(estimator, X, labels, weight, recorder)
     weights = RowWeights.of(labels, weight)
@@ -250,6 +254,8 @@ def share_estimate(
     if prior_counts(shares, len(labels.unlabeled)).min() > 0:
         for member in estimating:
             member.take_estimate(shares)
+        return found.errors
+    return None
 
 
 def learned_weights(

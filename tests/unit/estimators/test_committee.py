@@ -265,34 +265,45 @@ def test_probabilities_of_equal_rows_sum_to_one(value):
     np.testing.assert_allclose(p, 1.0 / 3.0, atol=0.1)
 
 
+NO_ERRORS = np.zeros(2)
+
+
 def test_the_threshold_comes_near_to_estimated_shares():
     """Two classes: the predicted share is moved just into the range around the estimate."""
     scores = np.linspace(-0.3, 0.7, 101)  # 70% positive
     names = ["no", "yes"]
-    offsets, note = near_shares(scores, np.array([0.5, 0.5]), np.ones(1), names)
+    offsets, note = near_shares(scores, np.array([0.5, 0.5]), NO_ERRORS, np.ones(1), names)
     assert np.mean(scores + offsets > 0.0) == pytest.approx(0.55, abs=0.01)
     assert "share of yes" in note
     assert "50%" in note
     assert "moved so that 55% are" in note
     for share in (0.68, 0.72):
-        offsets, note = near_shares(scores, np.array([1.0 - share, share]), np.ones(1), names)
+        offsets, note = near_shares(
+            scores, np.array([1.0 - share, share]), NO_ERRORS, np.ones(1), names
+        )
         assert (offsets.tolist(), note) == ([0.0], "")
+    # an estimate that is not sure moves it less
+    unsure = near_shares(scores, np.array([0.5, 0.5]), np.array([0.08, 0.08]), np.ones(1), names)
+    assert np.mean(scores + unsure[0] > 0.0) == pytest.approx(0.66, abs=0.01)
     # a row of weight two counts like two rows
     mass = np.where(scores > 0.5, 3.0, 1.0)
-    weighted = near_shares(scores, np.array([0.5, 0.5]), mass, names)[0]
+    weighted = near_shares(scores, np.array([0.5, 0.5]), NO_ERRORS, mass, names)[0]
     repeated = np.repeat(scores, mass.astype(int))
     assert weighted == pytest.approx(
-        near_shares(repeated, np.array([0.5, 0.5]), np.ones(1), names)[0]
+        near_shares(repeated, np.array([0.5, 0.5]), NO_ERRORS, np.ones(1), names)[0]
     )
 
 
 def test_many_classes_are_not_moved_but_noted():
     scores = np.eye(3)[[0] * 8 + [1, 2]]
-    offsets, note = near_shares(scores, np.array([0.4, 0.3, 0.3]), np.ones(1), ["a", "b", "c"])
+    shares, errors = np.array([0.4, 0.3, 0.3]), np.full(3, 0.05)
+    offsets, note = near_shares(scores, shares, errors, np.ones(1), ["a", "b", "c"])
     assert not offsets.any()
     assert "share of a" in note
     assert "80% are predicted" in note
-    assert near_shares(scores, np.array([0.75, 0.15, 0.1]), np.ones(1), ["a", "b", "c"])[1] == ""
+    near = np.array([0.75, 0.15, 0.1])
+    assert near_shares(scores, near, errors, np.ones(1), ["a", "b", "c"])[1] == ""
+    assert near_shares(scores, shares, 5.0 * errors, np.ones(1), ["a", "b", "c"])[1] == ""
 
 
 def test_a_committee_follows_the_estimate_of_its_members(monkeypatch):
