@@ -6,6 +6,7 @@ import pytest
 import semisvm
 import semisvm.model
 from semisvm import MultiLabelSVC
+from semisvm.reporting import report_data
 from semisvm.tables import MatrixData
 from semisvm.tables.several_labels import SeveralLabels
 from semisvm.training import train_labels
@@ -89,3 +90,9 @@ def test_the_old_names_still_work_and_warn(model):
     with pytest.warns(DeprecationWarning, match="labels=labels"):
         old = train_labels(data, labels, "svm", reg=1e-2)
     np.testing.assert_array_equal(old.decision_function(data), model.decision_function(data))
+
+
+def test_reports_are_about_one_label(model):
+    for subject in (model, model.estimator):
+        with pytest.raises(ValueError, match=r"one label per row, and this one has 2 labels"):
+            report_data(subject)

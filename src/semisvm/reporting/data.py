@@ -67,6 +67,11 @@ def report_data(
         Dicts, lists, text and numbers only, as JSON has them.
     """
     bundle = model if isinstance(model, Model) else Model(model)
+    if hasattr(bundle.estimator, "label_names_"):
+        raise ValueError(
+            "a report is about models of one label per row, and this one has "
+            f"{counted(len(bundle.label_names), 'label')}: fit a model of one of them."
+        )
     if not hasattr(bundle.estimator, "coef_"):
         name = type(bundle.estimator).__name__
         raise ValueError(f"a report needs a fitted linear estimator; this {name} has no coef_.")
