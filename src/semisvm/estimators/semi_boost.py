@@ -259,11 +259,16 @@ class SemiBoostClassifier(ScoringClassifier):
         wanted = Confidence.of(S, labeled, unlabeled, positive, C)
         joining = max(1, round(float(self.share) * u))
         inconsistency = wanted.inconsistency(ensemble.H) / pairs
+        member, fitted_to = None, b""
         for number in range(self.n_estimators):
             p, q = wanted.at(ensemble.H)
             surest = np.sort(np.argsort(-np.abs(p - q), kind="stable")[:joining])
             rows = np.concatenate([labeled, unlabeled[surest]])
-            member = self._member(X[rows], np.concatenate([positive, (p > q)[surest]]))
+            assigned = np.concatenate([positive, (p > q)[surest]])
+            same, fitted_to = fitted_to, rows.tobytes() + assigned.tobytes()
+            # an estimator of the user may draw at random
+            if fitted_to != same or self.estimator is not None:
+                member = self._member(X[rows], assigned)
             votes = vote(member, X[unlabeled])
             weight = vote_weight(p, q, votes)
             if not weight > 0.0 and ensemble.members:

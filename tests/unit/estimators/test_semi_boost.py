@@ -109,6 +109,20 @@ def test_members_of_other_packages_are_not_saved(tmp_path):
         semisvm.save(model, tmp_path / "m")
 
 
+def test_what_would_be_fitted_again_is_not(monkeypatch):
+    X, y = two_blobs(12, 3, gap=3.0, seed=0)
+    partly, fitted = hide(y, 6), []
+    again = SemiBoostClassifier(NewtonSVC(), share=1.0).fit(X, partly)
+    member = SemiBoostClassifier._member
+    monkeypatch.setattr(
+        SemiBoostClassifier, "_member", lambda *given: fitted.append(1) or member(*given)
+    )
+    once = SemiBoostClassifier(share=1.0).fit(X, partly)
+    assert len(fitted) < once.n_iter_ == again.n_iter_
+    np.testing.assert_array_equal(once.coef_, again.coef_)
+    np.testing.assert_array_equal(once.decision_function(X), again.decision_function(X))
+
+
 def test_all_rows_labelled_is_the_boosted_machine_alone():
     X, y = two_blobs(60, 3)
     model = SemiBoostClassifier().fit(X, y)
