@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from papers.data import UNLABELED, Floats, Ints, Matrix, load_coded
 from papers.table import Report
-from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -63,7 +62,6 @@ def case(folder: Path, name: str, prior: float, seed: int) -> Case:
     labels = np.full(len(rows), UNLABELED)
     labels[:N_LABELS] = 1
     order = rng.permutation(len(rows))
-    X = X.tocsr() if sparse.issparse(X) else X
     return Case(X[rows[order]], labels[order], y[rows[order]])
 
 

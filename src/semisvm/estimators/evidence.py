@@ -135,6 +135,6 @@ def _message(clash: Clash, labels: PartialLabels) -> str:
     return (
         f"evidence and class shares are at odds: {len(rows)} of the {len(labels.unlabeled)} "
         f"unlabelled rows (rows {listed}{more}) can only have {names}, and by the "
-        f"class shares only {clash.room:.6g} rows do. Set class_prior to None, which follows "
+        f"class shares only {clash.room:.0f} rows do. Set class_prior to None, which follows "
         "the evidence, or to other shares, or let these rows have other classes."
     )

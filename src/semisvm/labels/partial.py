@@ -26,8 +26,8 @@ WORDS_FOR_MISSING = MISSING_WORDS | LOOKS_MISSING | {""}
 MISSING_SHARE = 1.0 / 3.0
 """Share of the labels from which such a word is hardly a class."""
 NAME_BOTH = (
-    "Where no row of another class can be labelled, name both classes with classes=, a parameter of "
-    "TransductiveSVC and AnnealedSVC."
+    "Where no row of another class can be labelled, name both classes with classes=, a parameter "
+    "of TransductiveSVC and AnnealedSVC."
 )
 # Digits of a remainder; what is left is rounding.
 ROUNDING = 9
