@@ -22,7 +22,7 @@ from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
 from semisvm.model_selection.decisions import TrustedPredictions
-from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.splits import PartialLabelKFold, group_numbers
 from semisvm.validation import check_choice
 
 STEEPEST = 1e3
@@ -343,6 +343,7 @@ class CalibratedPartialClassifier(
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         evidence: Any = None,
     ) -> Self:
         """Fit the estimator to all labels and the map to cross-fitted scores.
@@ -355,6 +356,9 @@ class CalibratedPartialClassifier(
         sample_weight : array-like of shape (n,), optional
             Of all fits, and of the held-out rows in that of the map: a row of weight two counts
             like two rows that are held out together, and one of weight zero like none.
+        groups : array-like of shape (n,), optional
+            Rows that belong together: those of a group are held out together, and its unlabelled
+            rows take no part in that fit.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
             What is known about rows, as in `TransductiveSVC.fit`; the estimator must take it. It
@@ -372,8 +376,9 @@ optional
         if evidence is not None:
             require_evidence({type(estimator).__name__: estimator})
         weight = checked_weights(sample_weight, labels.codes, labels)
+        group = None if groups is None else group_numbers(groups, labels.codes)
         fitted = fit_partly(estimator, X, y, self.unlabeled, weight, ratios(labels))
-        found = cross_fit_all(estimator, X, y, cv, weight, self.use, evidence=evidence)
+        found = cross_fit_all(estimator, X, y, cv, weight, self.use, group, evidence)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
         self.conformal_: Conformal | None = learnt[1]

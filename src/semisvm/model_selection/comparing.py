@@ -27,7 +27,7 @@ from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
 from semisvm.model_selection.metrics import PartialScorer
-from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.splits import PartialLabelKFold, group_numbers, rows_of_groups
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
@@ -187,7 +187,8 @@ class _Job:
                 return None
             return float(self.score(model, take_rows(X, rows), self.y[rows]))
 
-        new, kept, both = (score(rows) for rows in (outside, np.setdiff1d(test, outside), test))
+        away = np.isin(test, outside)
+        new, kept, both = (score(rows) for rows in (test[away], test[~away], test))
         whole = float("nan") if both is None else both
         return FoldScore(name, fold, whole, seconds, self._n_labels(test), new, kept)
 
@@ -223,6 +224,7 @@ def compare(
     finished: Callable[[Comparison], Any] | None = None,
     sample_weight: ArrayLike | None = None,
     matrices: Mapping[str, Any] | None = None,
+    groups: ArrayLike | None = None,
     evidence: Any = None,
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
@@ -269,6 +271,10 @@ def compare(
         held-out label counts once.
     matrices : mapping name -> rows, default=None
         Features of methods that do not have those of X; the rows are the same.
+    groups : array-like of shape (n,), optional
+        Rows that belong together, such as those of one patient: the labels of a group are held out
+        together, and its unlabelled rows take no part in that fit. The intervals then follow the
+        variance of the folds. A splitter must take groups.
     evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
         What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
         stays known about rows whose labels are held out.
@@ -300,7 +306,8 @@ def compare(
     labels = with_evidence(encode(y, unlabeled), evidence)
     if evidence is not None:
         require_evidence(methods)
-    tests = [test for _, test in _splitter(cv, unlabeled).split(X, y)]
+    group = None if groups is None else group_numbers(groups, labels.codes)
+    tests = [test for _, test in _splitter(cv, unlabeled).split(X, y, groups)]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
     weight = None
@@ -308,7 +315,11 @@ def compare(
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
     job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {}, ratios(labels))
-    parts = list(zip(tests, outside_parts(tests, labels.codes), strict=True))
+    if group is None:
+        outside = outside_parts(tests, labels.codes)
+    else:
+        outside = [rows_of_groups(group, test) for test in tests]
+    parts = list(zip(tests, outside, strict=True))
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {
         "baseline": baseline,
@@ -321,6 +332,7 @@ def compare(
         "n_held": len(np.unique(np.concatenate(tests))),
         "supervised": [n for n, one in methods.items() if n != baseline and _is_supervised(one)],
         "use": use,
+        "grouped": group is not None,
     }
     # the baseline first: the others are compared with it
     order = {baseline: methods[baseline], **methods}

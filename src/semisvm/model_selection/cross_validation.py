@@ -277,6 +277,7 @@ class Trial:
                 for k, guess in enumerate(guesses)
             ],
             use=self.use,
+            grouped=self.group is not None,
             supervised=[r.name for r in candidates[1:] if not r.entry.method.suits.needs_unlabeled],
             chosen=chosen,
         )

@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.model_selection import PartialLabelKFold, compare, hide_labels
+from semisvm.model_selection import (
+    CalibratedPartialClassifier,
+    PartialLabelKFold,
+    compare,
+    hide_labels,
+)
 from semisvm.model_selection.comparison import Comparison, FoldScore
 
 
@@ -226,3 +232,23 @@ def test_mistakes_are_named():
         compare([], X, y)
     with pytest.raises(ValueError, match="confidence"):
         compare([NewtonSVC()], X, y, confidence=95)
+
+
+def test_groups_are_held_out_together():
+    """Copies of a row in other folds make nearest rows look right; in groups they do not."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(24, 30)), 5, axis=0), np.repeat(rng.permutation(24) % 2, 5)
+    y[::5] = -1
+    groups = np.repeat(np.arange(24), 5)
+    methods = {"near": KNeighborsClassifier(1), "svm": NewtonSVC()}
+    alone, grouped = compare(methods, X, y), compare(methods, X, y, groups=groups)
+    assert alone["near"].mean == 1.0
+    assert grouped["near"].mean < 0.8
+    assert grouped["near"].fit_rows is None
+    low, high = grouped["near"].interval
+    assert high - low > alone["near"].interval[1] - alone["near"].interval[0]
+    sure = CalibratedPartialClassifier(KNeighborsClassifier(1)).fit(X, y)
+    unsure = CalibratedPartialClassifier(KNeighborsClassifier(1)).fit(X, y, groups=groups)
+    assert np.mean(unsure.conformal_.scores < 0.0) < np.mean(sure.conformal_.scores < 0.0)
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        compare(methods, X, y, groups=[1, 2, 3])
