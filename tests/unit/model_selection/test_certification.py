@@ -113,8 +113,8 @@ def test_too_few_labels_certify_nothing():
     assert len(found.rows) == 0
     assert found.fewest == fewest_labels(2000, 0.02, 0.05)
     assert f"at least {found.fewest} random labels" in str(found)
-    enough = certify(Fixed(), X, drawn(y, found.fewest))
-    assert len(enough.rows) == 2000 - found.fewest
+    enough = certify(Fixed(), X, drawn(y, 2 * found.fewest))
+    assert len(enough.rows) == 2000 - 2 * found.fewest
     assert found.outlook[0][1] > 0
 
 
