@@ -30,6 +30,7 @@ from semisvm.model_selection import CalibratedPartialClassifier as CalibratedPar
 from semisvm.model_selection import PartialLabelKFold as PartialLabelKFold
 from semisvm.model_selection import TransductiveKFold as TransductiveKFold
 from semisvm.model_selection import TransductiveSVCCV as TransductiveSVCCV
+from semisvm.model_selection import WeakLabels as WeakLabels
 from semisvm.model_selection import choose as choose
 from semisvm.model_selection import compare as compare
 from semisvm.persistence.checkpoints import Checkpoint as Checkpoint

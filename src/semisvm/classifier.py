@@ -23,6 +23,7 @@ from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_data, as_labels, with_labels
 from semisvm.tables.labels import count_repeated
 from semisvm.tables.table import MatrixData, Table
+from semisvm.tables.votes import take_votes
 from semisvm.training import train
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         groups: ArrayLike | str | None = None,
         *,
         evidence: Any = None,
+        weak: Any = None,
     ) -> Self:
         """Choose a method and fit it.
 
@@ -155,22 +157,29 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 optional
             What is known about unlabelled rows, as in `TransductiveSVC.fit`: probabilities, or
             possible classes. Methods that take evidence use it.
+        weak : str, sequence of str, array-like of shape (n,), mapping or data frame, optional
+            Unreliable labels, as of a language model, rules or crowd workers: names of columns of
+            X, which are then no features, or the labels themselves, of one source or of several by
+            name. How far to trust them is learnt from ``y`` (`WeakLabels`), and ``report_`` has
+            what they were worth.
         """
         refuse_wrapper(self.unlabeled)
         if isinstance(groups, str):
             X, groups = _without_groups(X, groups)
-        data = self._with_labels(X, y)
+        given = self._with_labels(X, y)
+        data, votes = take_votes(given, weak, self.unlabeled)
+        self._publish_columns(data)
         features, foreign = self._column_features(), self._foreign_features()
         if self.encoder is not None and isinstance(data, MatrixData):
             raise ValueError("an encoder is for columns of text, but X is a matrix of numbers.")
         if foreign is not None:
-            rows = X if not isinstance(y, str) else _frame(data)
+            rows = _frame(data) if isinstance(y, str) or data is not given else X
             made = as_data(foreign.fit_transform(rows))
             data = replace(made, labels=data.labels, missing_words=data.missing_words)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
-        given: dict[str, Any] = (
+        shares: dict[str, Any] = (
             {} if self.class_prior is None else {"class_prior": self.class_prior}
         )
         labels = data.labels
@@ -188,7 +197,8 @@ optional
             sample_weight=None if sample_weight is None else np.asarray(sample_weight, float),
             groups=groups,
             evidence=evidence,
-            **given,
+            weak=votes or None,
+            **shares,
         )
         self.features_ = foreign
         return self._publish(model)
@@ -207,7 +217,6 @@ optional
         if isinstance(data, MatrixData) and not isinstance(data.X, RowsOnDisk):
             rows = validate_data(self, data.X, accept_sparse="csr", dtype=FLOATS)
             data = replace(data, X=rows)
-        self._publish_columns(data)
         return data
 
     def _publish_columns(self, data: Table | MatrixData) -> None:

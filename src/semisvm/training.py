@@ -28,6 +28,7 @@ from semisvm.tables.frames import as_data, with_labels
 from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.several_labels import SeveralLabels
 from semisvm.tables.table import MatrixData, Table
+from semisvm.tables.votes import take_votes
 from semisvm.text import series
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from semisvm.model_selection.comparison import ProgressCallback
     from semisvm.model_selection.conformal import Conformal
     from semisvm.model_selection.crossfit import CrossFit
+    from semisvm.model_selection.weak_labels import WeakLabels
     from semisvm.solvers.trace import Callback
 
 HELD_OUT_FOLDS = 5
@@ -92,6 +94,7 @@ def train(
     sample_weight: NDArray[np.float64] | None = None,
     groups: ArrayLike | None = None,
     evidence: Any = None,
+    weak: Any = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file, or to rows and labels in memory.
@@ -148,6 +151,10 @@ def train(
         and reported by held-out labels is then for rows of other groups.
     evidence : optional
         What is known about rows, as `TransductiveSVC.fit` takes it, for methods that do.
+    weak : str, sequence of str, array-like of shape (n,), mapping or data frame, optional
+        Unreliable labels: names of columns of ``data``, which are then no features, or the votes of
+        one source or of several by name. They become evidence by
+        `semisvm.model_selection.WeakLabels`, for methods that take it.
     **parameters
         Of the estimator. With ``labels``: ``class_prior`` of `MultiLabelSVC`, and what the
         machine takes.
@@ -171,17 +178,23 @@ def train(
         )
     check_use(use)
     data = as_data(data) if y is None else with_labels(data, y)
+    data, votes = take_votes(data, weak)
     prepared = prepare(
         data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
     )
     prepared.notes += notes
     prepared.group = None if groups is None else _group_numbers(groups, prepared, method)
-    if evidence is not None:
+    if evidence is not None or votes:
         _check_evidence(method, labels)
         prepared = replace(prepared, evidence=evidence)
+    if votes:
+        _check_votes(evidence, n_parts)
     choice = None
     if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
+    if votes:
+        prepared = replace(prepared, evidence=_weak_labels(prepared, votes))
+    if method == AUTO and labels is None:
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
         method, parameters = choice.method, choice.parameters
@@ -277,6 +290,27 @@ def _check_evidence(method: str, labels: SeveralLabels | None) -> None:
     if method != AUTO and not get(method).takes_evidence:
         taking = [one.name for one in methods() if one.takes_evidence]
         raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
+
+
+def _check_votes(evidence: Any, n_parts: int | None) -> None:
+    """Refuse weak labels besides what they cannot be combined with."""
+    if evidence is not None:
+        raise ValueError(
+            "weak labels become evidence, so give either weak= or evidence=. Evidence as "
+            "probabilities can be a source of weak labels, weak={'name': probabilities}."
+        )
+    if n_parts is not None:
+        raise ValueError("weak labels are for rows in one place, not for rows in parts.")
+
+
+def _weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
+    """Return votes as evidence; rows that do not fit into memory show no regions."""
+    from semisvm.model_selection.weak_labels import WeakLabels
+
+    X = prepared.X
+    if isinstance(X, RowsOnDisk):
+        X = X.load() if X.can_load() else None
+    return WeakLabels(dict(votes), X, unlabeled=None)
 
 
 def _check_for_labels(options: Mapping[str, Any]) -> None:

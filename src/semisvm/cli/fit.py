@@ -11,7 +11,7 @@ import typer
 from semisvm.cli import clusters, reporting
 from semisvm.cli import options as shared
 from semisvm.cli.embeddings import TrainingVectors
-from semisvm.cli.inputs import Answered, LabelledFile, take_weights
+from semisvm.cli.inputs import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.messages import (
     OPTIONS,
@@ -218,6 +218,7 @@ def fit(
     prior: shared.Prior = None,
     use: shared.Use = shared.NEW_ROWS,
     sample_weight: shared.SampleWeight = None,
+    weak: shared.Weak = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -262,6 +263,7 @@ def fit(
             "--time-limit": method.time_limit is not None,
             "--class-weight": method.class_weight is not None,
             "--use": use != shared.NEW_ROWS,
+            "--weak": bool(weak),
         }
     )
     label = several.one
@@ -308,6 +310,8 @@ def fit(
             "class_weight": class_factors(method.class_weight, table),
         }
         parameters |= {name: value for name, value in of_classes.items() if value is not None}
+        for name in weak or []:
+            check_column(table, name)
         table, added = vectors.add(answered.without_key(table), features, shown)
         settings = {
             "label": label,
@@ -333,6 +337,7 @@ def fit(
             progress=keeping.kept(Shown(shown)),
             n_parts=None if client is None else clusters.n_parts(client),
             sample_weight=weight,
+            weak=weak or None,
             **parameters,
         )
     named = data[0].name if len(data) == 1 else f"{len(data)} files"

@@ -87,6 +87,16 @@ SampleWeight = Annotated[
         "one of weight 0 like none.",
     ),
 ]
+Weak = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weak",
+        metavar="COLUMN",
+        help="Column of unreliable labels, as of a language model or a rule, which is then no "
+        "feature. How far to trust it is learnt from the label column. Several times for several "
+        "sources.",
+    ),
+]
 TopWords = Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]

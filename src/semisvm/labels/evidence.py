@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
-from semisvm.labels.partial import PartialLabels
+from semisvm.labels.partial import LearnedEvidence, PartialLabels
 
 FORMS = (
     "Give one row per row of X, with a probability per class in the order of the sorted classes; "
@@ -34,7 +34,8 @@ def with_evidence(labels: PartialLabels, evidence: Any) -> PartialLabels:
     Parameters
     ----------
     labels : PartialLabels
-    evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, or None
+    evidence : array-like, sparse matrix or data frame of shape (n, m), list of n sets, \
+WeakLabels or None
         Probabilities up to a factor per row, or possible classes. A row of NaN, or of equal
         numbers, or an empty set or None in a list, is a row about which nothing is known.
 
@@ -45,6 +46,9 @@ def with_evidence(labels: PartialLabels, evidence: Any) -> PartialLabels:
     """
     if evidence is None:
         return labels
+    if hasattr(evidence, "bind"):
+        source: LearnedEvidence = evidence.bind(labels)
+        return replace(labels, evidence=source.learn(labels), source=source)
     classes = labels.classes.tolist()
     table = _table(evidence, classes)
     if table.shape != (len(labels.codes), len(classes)):

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,22 @@ def _row_numbers(mask: NDArray[np.bool_]) -> Index:
     return np.flatnonzero(mask).astype(row_type(len(mask)))
 
 
+class LearnedEvidence(Protocol):
+    """What learns evidence about rows from their labels: `semisvm.model_selection.WeakLabels`."""
+
+    def learn(self, labels: "PartialLabels") -> Floats:
+        """Return log(max q / q) of each row and class, shape (n, m)."""
+        ...
+
+    def take(self, rows: Index) -> "LearnedEvidence":
+        """Return the same for some of the rows."""
+        ...
+
+    def describe(self, labels: "PartialLabels") -> str:
+        """Return how reliable it is, as the beginning of a sentence."""
+        ...
+
+
 @dataclass(frozen=True)
 class PartialLabels:
     """Labels as codes.
@@ -51,11 +67,14 @@ class PartialLabels:
     evidence : array of shape (n, m), optional
         What is known about each row besides: the logarithm of the largest probability of a class,
         divided by that of each class. See `semisvm.labels.evidence`.
+    source : LearnedEvidence, optional
+        What learns the evidence from the labels. Where labels are hidden it learns again.
     """
 
     classes: NDArray[Any]
     codes: NDArray[Any]
     evidence: Floats | None = None
+    source: "LearnedEvidence | None" = None
 
     @cached_property
     def labeled(self) -> Index:
@@ -80,15 +99,22 @@ class PartialLabels:
         return np.asarray(counts / counts.sum(), dtype=np.float64)
 
     def without(self, rows: Index) -> "PartialLabels":
-        """Return the same with the labels of some rows hidden; evidence about them stays."""
+        """Return the same with the labels of some rows hidden; evidence about them stays.
+
+        Evidence that was learnt from labels is learnt again, from those that are left.
+        """
         codes = self.codes.copy()
         codes[rows] = UNLABELED_CODE
-        return replace(self, codes=codes)
+        hidden = replace(self, codes=codes)
+        return (
+            hidden if self.source is None else replace(hidden, evidence=self.source.learn(hidden))
+        )
 
     def of_rows(self, rows: Index) -> "PartialLabels":
         """Return the labels of some rows, and the evidence about them."""
         evidence = None if self.evidence is None else self.evidence[rows]
-        return PartialLabels(self.classes, self.codes[rows], evidence)
+        source = None if self.source is None else self.source.take(rows)
+        return PartialLabels(self.classes, self.codes[rows], evidence, source)
 
     def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         """Turn codes into class labels."""

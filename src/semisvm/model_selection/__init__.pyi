@@ -28,3 +28,4 @@ from semisvm.model_selection.splits import PartialLabelKFold as PartialLabelKFol
 from semisvm.model_selection.splits import TransductiveKFold as TransductiveKFold
 from semisvm.model_selection.splits import with_twins as with_twins
 from semisvm.model_selection.verdict import Verdict as Verdict
+from semisvm.model_selection.weak_labels import WeakLabels as WeakLabels

@@ -20,6 +20,7 @@ from semisvm.losses import SQUARED_HINGE
 from semisvm.maps.graph_laplacian import NEIGHBORS
 from semisvm.maps.latent import LATENT, N_COMPONENTS
 from semisvm.model_selection.comparison import Comparison
+from semisvm.model_selection.intervals import Interval
 
 COMMITTEE = "committee"
 STRENGTH = 1.0 / 3.0
@@ -36,6 +37,12 @@ SUITED = 2.0
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
+EVIDENCE = "evidence"
+EVIDENCE_WEIGHTS = {"tsvm": {0.2: 1.0, 1.0: 3.0}, "da": {0.2: 1.0}}
+"""Weights of evidence that are tried, where there is any, with what each weighs in a committee
+before any label was held out. All methods are tried without evidence too."""
+ALONE = {"evidence_weight": 10.0, "unlabeled_weight": 3.0}
+"""With these a transductive SVM is trained on the labels for which the evidence speaks."""
 MANY_COLUMNS = 2 * N_COMPONENTS
 """Columns and rows from which some directions say more than others, and are tried."""
 DIRECTIONS = Cost(entry=800.0)
@@ -95,6 +102,8 @@ class Entry:
         The same for the fit to all rows, where only some are used to choose.
     weight : float
         In a committee, before any label was held out.
+    uses_evidence : bool
+        Whether evidence about unlabelled rows has a part in the fit.
     """
 
     name: str
@@ -103,6 +112,12 @@ class Entry:
     seconds: float = 0.0
     last_seconds: float = 0.0
     weight: float = 1.0
+    uses_evidence: bool = False
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it rests on more than the structure of the unlabelled rows."""
+        return self.uses_evidence or not self.method.suits.needs_unlabeled
 
     def make(self, unlabeled: Any, **more: Any) -> Any:
         """Make the estimator."""
@@ -129,6 +144,10 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
     for method in candidates(labels):
         fixed = accepted(method, given)
         seconds, last = method.cost.seconds(size), method.cost.seconds(full)
+        varied = method.takes_evidence and "evidence_weight" not in fixed
+        if labels.evidence is not None and varied:
+            found += _with_evidence(method, fixed, seconds, last)
+            fixed = {**fixed, "evidence_weight": 0.0}
         weight = 1.0 if found else SAFE
         found.append(Entry(method.name, method, fixed, seconds, last, weight))
         if "reg" in method.varies and suited is not None:
@@ -137,6 +156,8 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
             found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
         if "kernel" not in given:
             found += _other_kernels(method, fixed, size, full)
+    if labels.evidence is not None:
+        found = [replace(entry, uses_evidence=_weighs_evidence(entry)) for entry in found]
     # the cheap ones first, so that slow ones are tried while there is time
     return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
 
@@ -152,6 +173,23 @@ def _other_kernels(
     elif "rbf" in method.varies and _takes_kernel(full):
         times = (3.0 * cost.seconds(size), 3.0 * cost.seconds(full))
         yield Entry(f"{name} rbf", method, {**fixed, **RBF}, *times)
+
+
+def _with_evidence(
+    method: Method, fixed: dict[str, Any], seconds: float, last: float
+) -> Iterator[Entry]:
+    """Yield the ways to use evidence that are tried of a method."""
+    for value, weight in EVIDENCE_WEIGHTS.get(method.name, {}).items():
+        name = f"{method.name} {EVIDENCE}={value:g}"
+        parameters = {**fixed, "evidence_weight": value}
+        yield Entry(name, method, parameters, seconds, last, weight)
+    if method.name == "tsvm":
+        name, parameters = f"{method.name} {EVIDENCE} alone", {**fixed, **ALONE}
+        yield Entry(name, method, parameters, seconds, last)
+
+
+def _weighs_evidence(entry: Entry) -> bool:
+    return entry.method.takes_evidence and entry.parameters.get("evidence_weight") != 0.0
 
 
 def has_directions(size: Size) -> bool:
@@ -231,7 +269,8 @@ def about_weights(name: str, shares: Mapping[str, float], doubt: str | None = No
         Why only supervised methods took part.
     """
     if doubt:
-        used = f"Only supervised methods are used here ({', '.join(shares)}), because {doubt}."
+        kinds = "supervised methods" + (" and evidence" if EVIDENCE in "".join(shares) else "")
+        used = f"Only {kinds} are used here ({', '.join(shares)}), because {doubt}."
         return f"{used} {about_weights(name, shares)}" if len(shares) > 1 else used
     if name == COMMITTEE:
         kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
@@ -243,6 +282,30 @@ def about_weights(name: str, shares: Mapping[str, float], doubt: str | None = No
         f"{name} decides alone: it was the surest of the held-out labels, and all others together "
         f"would have {1.0 - shares[name]:.0%} of the weight in a committee."
     )
+
+
+def about_evidence(what: str, gain: float, interval: Interval, confidence: float) -> str:
+    """Describe what evidence was worth.
+
+    Parameters
+    ----------
+    what : str
+        The evidence, in a clause that begins the sentence.
+    gain : float
+        Accuracy on held-out labels with it, minus that without it.
+    interval : pair of floats
+        For the gain.
+    confidence : float
+        Of the interval.
+    """
+    low, high = interval
+    worth = (
+        "helps" if low > 0.0 else "does harm" if high < 0.0 else "makes no difference that shows"
+    )
+    numbers = (
+        f"{100 * gain:+.1f} points, {confidence:.0%} interval {100 * low:+.1f} to {100 * high:+.1f}"
+    )
+    return f"{what}; using this {worth} on held-out labels ({numbers})."
 
 
 def given_up(dropped: Mapping[str, str]) -> list[str]:

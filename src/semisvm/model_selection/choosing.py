@@ -151,7 +151,11 @@ def choose(
     if exportable:
         entries = [entry for entry in entries if entry.make(unlabeled).is_exportable]
     if quick:
-        entries = [entry for entry in entries if entry.name in QUICK]
+        entries = [
+            entry
+            for entry in entries
+            if entry.name in QUICK or (entry.uses_evidence and entry.method.name in QUICK)
+        ]
     entries += _others(others, entries, weight is not None)
     entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]

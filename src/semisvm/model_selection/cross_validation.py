@@ -35,11 +35,13 @@ from semisvm.model_selection.choice import (
     Entry,
     ForeignMethod,
     Member,
+    about_evidence,
     about_scores,
     about_weights,
     given_up,
 )
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
+from semisvm.model_selection.intervals import difference_interval
 from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups, rows_of_groups
 from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
@@ -76,6 +78,7 @@ class Found:
     skipped: dict[str, str] = field(default_factory=dict)
     cost: str = ""
     pool: Sequence[Entry] = ()
+    notes: Sequence[str] = ()
 
     def choice(self, given: dict[str, Any], threads: dict[str, Any], unlabeled: Any) -> Choice:
         """Turn it into a choice."""
@@ -100,8 +103,8 @@ class Found:
             )
         method = COMMITTEE if members else chosen[0].method.name
         used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
-        unused = _unused(used, given, self.pool)
-        facts = (tuple(self.reasons), *unused, members)
+        unused, notes = _unused(used, given, self.pool)
+        facts = (tuple(self.reasons), unused, (*self.notes, *notes), members)
         name = COMMITTEE if len(chosen) > 1 else chosen[0].name
         about = (self.methods, self.skipped, self.cost, name)
         return Choice(method, parameters, *facts, *about, float(self.weights.sum()))
@@ -211,7 +214,7 @@ class Trial:
             voted = _voted(candidates, folds, judged)
             doubt = _doubt(voted, candidates[0], folds, judged, scoring)
         if doubt:
-            deciding = [r for r in candidates if not r.entry.method.suits.needs_unlabeled]
+            deciding = [r for r in candidates if r.entry.is_safe]
             voted = _voted(deciding, folds, judged)
         weights = without_small(_weights(deciding, folds, judged, range(n_folds)))
         shares = weights / weights.sum()
@@ -226,6 +229,7 @@ class Trial:
         if n_folds > 1:
             compared = self._comparison(candidates, folds, judged, scoring, name, voted)
             reasons = [about_scores(compared), *reasons, *compared.did_it_help().sentences]
+        worth = self._worth_of_evidence(deciding, folds, judged, voted)
         if halving.stopped:
             reasons.append(f"Not all folds were used, because {halving.stopped}.")
         reasons += given_up(halving.dropped)
@@ -234,7 +238,29 @@ class Trial:
             f"The choice took {measured_time(halving.clock.elapsed)}: {fits} of {tried} on "
             f"{counted(n_folds, 'fold')} of the labels.{_about_compiling(halving)}"
         )
-        return Found(entries, weights, reasons, compared, halving.dropped, cost, self.entries)
+        about = (compared, halving.dropped, cost, self.entries, worth)
+        return Found(entries, weights, reasons, *about)
+
+    def _worth_of_evidence(
+        self,
+        candidates: Sequence[Candidate],
+        folds: Sequence[Index],
+        judged: "Judged",
+        voted: Sequence[Floats],
+    ) -> list[str]:
+        """Compare the committee with one of the same methods without evidence, in a sentence."""
+        without = [candidate for candidate in candidates if not candidate.entry.uses_evidence]
+        if self.labels.evidence is None or not voted or len(without) == len(candidates):
+            return []
+        alone = _voted(without, folds, judged)
+        right, before = _accuracies(voted, folds, judged), _accuracies(alone, folds, judged)
+        n, held = len(self.labels.labeled), sum(len(fold) for fold in folds)
+        share = held / len(folds) / (n - held / len(folds))
+        interval = difference_interval(right, before, share, held, CONFIDENCE)
+        source = self.labels.source
+        what = "Evidence is given" if source is None else source.describe(self.labels)
+        gain = float(np.mean(right) - np.mean(before))
+        return [about_evidence(what, gain, interval, CONFIDENCE)]
 
     def _comparison(
         self,
@@ -383,6 +409,11 @@ def _voted(candidates: Sequence[Candidate], folds: Sequence[Index], judged: Judg
         ]
         found.append(np.asarray(np.sum(parts, axis=0)))
     return found
+
+
+def _accuracies(scores: Sequence[Floats], folds: Sequence[Index], judged: Judged) -> list[float]:
+    pairs = zip(scores, folds, strict=True)
+    return [score_codes("accuracy", judged.codes[fold], own) for own, fold in pairs]
 
 
 def _guess(labeled: NDArray[np.intp], n: int) -> Floats:

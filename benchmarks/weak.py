@@ -1,0 +1,169 @@
+"""A few labels that are right, and unreliable ones of all rows: gold alone, weak alone, both.
+
+Sets of texts, images and tables, at most 1,200 rows, a third of them new rows. Of the others 50 or
+150 have a gold label; every row has weak labels, made from the true ones: of one source that is
+right in 60, 75 or 90% of the rows, or of three (60, 70 and 80%). Errors are at random, by region
+(whole k-means clusters are wrong, the same for all sources) or by class (half of the classes are
+mistaken for others). Accuracy on the unlabelled and new rows together, in %, of
+
+- gold: `choose(quick=True)` with the gold labels,
+- weak: LogisticRegression on the weak labels, of three sources their majority, with gold labels in
+  the place of weak ones,
+- both: the same with `WeakLabels` as evidence,
+- majority: the weak labels themselves, without a model.
+
+The rules were chosen on the sets marked "chosen on".
+"""
+
+import warnings
+from pathlib import Path
+from time import process_time
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from papers.data import UNLABELED
+from papers.table import Report
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks.ranks import labelled, prepared
+from semisvm import WeakLabels
+from semisvm.maps.latent import fit_latent
+from semisvm.model_selection import choose
+
+SETS = {
+    "text_ssl": True,
+    "la1": False,
+    "text1_pcmac": False,
+    "r8_tfidf": True,
+    "optdigits": True,
+    "usps": False,
+    "wdbc": True,
+    "g241c": False,
+    "vehicle": False,
+    "uspst": True,
+}
+"""Sets, and whether the rules were chosen on them."""
+ROWS = 1_200
+REPEAT = 3
+FIRST_SEED = 4_000
+GOLD = (50, 150)
+SOURCES = {"60": (0.6,), "75": (0.75,), "90": (0.9,), "three": (0.6, 0.7, 0.8)}
+ERRORS = ("random", "regions", "classes")
+REGIONS = 12
+MOSTLY, RARELY = 0.85, 0.05
+TIME_LIMIT = 10.0
+WITHIN, GAIN, WORST = 1.0, 1.5, -2.0
+"""What is wanted: points below the better of gold and weak, mean above it, least above gold."""
+
+
+def weak_labels(X: Any, y: Any, accuracy: float, errors: str, seed: int, which: int = 0) -> Any:
+    """Make the labels of a source; the regions and classes of the errors are those of the seed."""
+    rng, own = np.random.default_rng(seed), np.random.default_rng([seed, which])
+    n, m, wrong = len(y), int(y.max()) + 1, 1.0 - accuracy
+    rates, other = np.full(n, wrong), (y + own.integers(1, m, n)) % m
+    if errors == "regions":
+        found = KMeans(REGIONS, n_init=1, random_state=seed).fit_predict(fit_latent(X)[1])
+        inside = np.zeros(n, dtype=bool)
+        share = (wrong - RARELY) / (MOSTLY - RARELY)
+        for region in rng.permutation(REGIONS):
+            if inside.mean() + 0.5 * np.mean(found == region) <= share:
+                inside |= found == region
+        rates = np.where(inside, MOSTLY, RARELY)
+    elif errors == "classes":
+        bad = rng.permutation(m)[: max(m // 2, 1)]
+        rates = np.where(np.isin(y, bad), MOSTLY, RARELY)
+        rates = rates * min(wrong / rates.mean(), 1.0 / MOSTLY)
+        other = (y + 1 + rng.integers(0, m - 1)) % m
+    return np.where(own.random(n) < rates, other, y)
+
+
+def majority(votes: Any, m: int, seed: int) -> Any:
+    """Return the class with most votes, ties at random."""
+    counts = np.stack([(np.stack(votes) == k).sum(axis=0) for k in range(m)], axis=1)
+    return (counts + 0.5 * np.random.default_rng(seed).random(counts.shape)).argmax(axis=1)
+
+
+def case(
+    X: Any, y: Any, n_gold: int, sources: str, errors: str, seed: int, gold: Any = None
+) -> dict[str, float]:
+    """Return the accuracy in % of every way; ``gold`` keeps that of gold alone."""
+    n, m = 2 * len(y) // 3, int(y.max()) + 1
+    partly = labelled(y[:n], n_gold, seed)
+    votes = [
+        weak_labels(X, y, accuracy, errors, seed, k)[:n]
+        for k, accuracy in enumerate(SOURCES[sources])
+    ]
+    rest = np.concatenate([np.flatnonzero(partly == UNLABELED), np.arange(n, len(y))])
+    known = {f"source {k}": own for k, own in enumerate(votes)}
+    given, common = partly != UNLABELED, majority(votes, m, seed)
+
+    def right(predicted: Any) -> float:
+        return 100.0 * float(np.mean(predicted == y[rest]))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if gold is None:
+            gold = right(chosen(X[:n], partly, None).predict(X[rest]))
+        weak = LogisticRegression(C=10.0, max_iter=1_000)
+        weak.fit(X[:n], np.where(given, partly, common))
+        both = chosen(X[:n], partly, WeakLabels(known, X[:n]))
+    found = {
+        "gold": gold,
+        "weak": right(weak.predict(X[rest])),
+        "both": right(both.predict(X[rest])),
+    }
+    return {**found, "majority": 100.0 * float(np.mean(common[~given] == y[:n][~given]))}
+
+
+def chosen(X: Any, y: Any, weak: Any) -> Any:
+    """Let `auto` choose, by processor time, and fit."""
+    given = {} if weak is None else {"evidence": weak}
+    with patch("semisvm.compiling.perf_counter", process_time):
+        choice = choose(X, y, quick=True, time_limit=TIME_LIMIT, **given)
+        return choice.make().fit(X, y, **given)
+
+
+def wanted(cases: list[dict[str, float]]) -> dict[str, float]:
+    """Return the share of cases within a point of the better one, and gains in points."""
+    table = {way: np.array([found[way] for found in cases]) for way in cases[0]}
+    better = np.maximum(table["gold"], table["weak"])
+    ahead, over = table["both"] - better, table["both"] - table["gold"]
+    return {
+        "cases": len(cases),
+        "within 1 %": 100.0 * float(np.mean(ahead >= -WITHIN)),
+        "over the better": float(ahead.mean()),
+        "over gold": float(over.mean()),
+        "least over gold": float(over.min()),
+        **{way: float(own.mean()) for way, own in table.items()},
+    }
+
+
+def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, Any]:
+    """Print every case and summaries of sets, errors and sources."""
+    report = Report("weak", draws=repeat, rows=ROWS)
+    found: list[tuple[dict[str, Any], dict[str, float]]] = []
+    for name in sets or list(SETS):
+        rows = []
+        for n_gold in GOLD:
+            for seed in range(FIRST_SEED, FIRST_SEED + repeat):
+                X, y = prepared(folder, name, seed, ROWS)
+                gold = None
+                for sources in SOURCES:
+                    for errors in ERRORS:
+                        about = {"set": name, "gold labels": n_gold, "sources": sources}
+                        about |= {"errors": errors, "chosen on": SETS.get(name, False)}
+                        own = case(X, y, n_gold, sources, errors, seed, gold)
+                        gold = own["gold"]
+                        found.append((about, own))
+                        rows.append({**about, **own})
+        report.table(name, rows)
+    for group in ("chosen on", "errors", "sources", "gold labels"):
+        parts = dict.fromkeys(about[group] for about, _ in found)
+        table = [
+            {group: str(part), **wanted([own for about, own in found if about[group] == part])}
+            for part in parts
+        ]
+        report.table(f"by {group}", table)
+    return report.result()

@@ -1,0 +1,49 @@
+"""``--weak COLUMN``: unreliable labels on the command line."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+import semisvm
+from commands import run
+from semisvm.tables import read
+
+WORDS = (["win", "money", "prize", "offer"], ["lunch", "meeting", "plan", "notes"])
+KINDS = ("spam", "ham")
+
+
+@pytest.fixture
+def mail(tmp_path):
+    """Write texts, of which 16 have a label, with guesses of two sources."""
+    rng, path = np.random.default_rng(0), tmp_path / "mail.csv"
+    with open(path, "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["text", "llm", "rule", "kind"])
+        for i in range(60):
+            llm = KINDS[(i + (rng.random() < 0.2)) % 2] if i % 6 else ""
+            rule = KINDS[(i + (rng.random() < 0.4)) % 2]
+            label = KINDS[i % 2] if i < 16 else ""
+            table.writerow([" ".join(rng.choice(WORDS[i % 2], 4)), llm, rule, label])
+    return path
+
+
+def test_weak_columns_are_no_features(mail):
+    output = mail.parent / "m.semisvm"
+    sources = ("--weak", "llm", "--weak", "rule")
+    run("fit", mail, "--label", "kind", "-a", "tsvm", *sources, "-o", output)
+    model = semisvm.load(output)
+    assert model.features.columns_ == ["text"]
+    assert (model.predict(read(mail)) == np.array(KINDS)[np.arange(60) % 2]).mean() > 0.9
+    run("predict", output, mail)
+
+
+def test_wrong_columns_and_methods_are_named(mail):
+    output = mail.parent / "m.semisvm"
+    line = ("fit", mail, "--label", "kind", "-o", output)
+    assert "no column 'nothing'" in run(*line, "--weak", "nothing", code=2).stderr
+    result = run(*line, "-a", "svm", "--weak", "llm", code=2)
+    assert "takes no evidence" in result.stderr
