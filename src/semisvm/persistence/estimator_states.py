@@ -181,8 +181,8 @@ def _member_state(name: str, estimator: Any) -> dict[str, Any]:
     kind = type(estimator).__name__
     if kind not in estimator_classes():
         raise ModelFileError(
-            f"{name!r} is a {kind}: a committee with classifiers of other packages is not saved in "
-            "a model file; pickle or joblib can store it."
+            f"{name!r} is a {kind}: models with classifiers of other packages are not saved in "
+            "model files; pickle or joblib can store them."
         )
     return {"member": str(name), "name": kind, "parameters": _parameters_state(estimator)}
 
