@@ -24,7 +24,7 @@ from semisvm.validation import check_real
 
 EVIDENCE_WEIGHT = 0.2
 """Weight of evidence by default: it decides where rows are close to the boundary, and the boundary
-where it is at odds with the rows. docs/parameters.md has the measurements."""
+where it is at odds with the rows. docs/evidence.md has the reasons."""
 # Rows that a message lists.
 MOST_LISTED = 5
 
