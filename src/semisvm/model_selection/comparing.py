@@ -22,7 +22,14 @@ from semisvm.estimators.held_out import NEW_ROWS, NONE, USES, kept_rows, outside
 from semisvm.estimators.interop import fit_partly, require_evidence, takes_unlabeled
 from semisvm.estimators.registry import Method, find
 from semisvm.labels.evidence import ratios, with_evidence
-from semisvm.labels.partial import encode, given_labels, hide_labels, is_unlabeled, label_array
+from semisvm.labels.partial import (
+    PartialLabels,
+    encode,
+    given_labels,
+    hide_labels,
+    is_unlabeled,
+    label_array,
+)
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
@@ -154,14 +161,15 @@ class _Job:
     score: Scorer
     weight: Floats | None = None
     matrices: Mapping[str, Any] = field(default_factory=dict)
-    evidence: Floats | None = None
+    labels: PartialLabels | None = None
 
     def __call__(
         self, name: str, estimator: Any, fold: int, test: Index, outside: Index
     ) -> FoldScore:
         own = self.matrices.get(name, self.X)
         X, y, weight = own, hide_labels(self.y, test, self.unlabeled), self.weight
-        evidence = self.evidence
+        # evidence that was learnt from labels must not have seen the held-out ones
+        evidence = None if self.labels is None else ratios(self.labels.without(test))
         outside = NONE if is_pairwise(estimator) else outside
         if len(outside):
             rows = kept_rows(len(y), outside)
@@ -314,7 +322,7 @@ def compare(
     if sample_weight is not None:
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
-    job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {}, ratios(labels))
+    job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {}, labels)
     if group is None:
         outside = outside_parts(tests, labels.codes)
     else:

@@ -5,9 +5,18 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from semisvm import SemiSupervisedClassifier, TransductiveSVC, WeakLabels, choose, train
+from semisvm import (
+    NewtonSVC,
+    SemiSupervisedClassifier,
+    TransductiveSVC,
+    WeakLabels,
+    choose,
+    compare,
+    train,
+)
 from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import encode
+from semisvm.model_selection.weak_labels import Sources
 
 N, GOLD = 240, 48
 
@@ -136,6 +145,22 @@ def test_the_choice_tries_evidence_and_describes_its_worth(blobs):
     (note,) = [note for note in choice.notes if "llm" in note]
     assert "are right in about 7" in note
     assert "95% interval" in note
+
+
+def test_a_comparison_learns_reliability_without_held_out_labels(blobs, monkeypatch):
+    X, _, labels, votes, _ = blobs
+    seen, learn = [], Sources.learn
+
+    def spied(self, known):
+        seen.append(len(known.labeled))
+        return learn(self, known)
+
+    monkeypatch.setattr(Sources, "learn", spied)
+    methods = {"svm": NewtonSVC(), "tsvm": TransductiveSVC()}
+    compare(methods, X, labels, cv=4, evidence=WeakLabels(votes, X))
+    # once for the shape, then in every fold
+    assert seen[0] == GOLD
+    assert set(seen[1:]) == {GOLD - GOLD // 4}
 
 
 @pytest.fixture(scope="module")
