@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator
 
 from semisvm.designs import Floats, Index
 from semisvm.designs.validation import read_rows
@@ -46,7 +45,7 @@ SUREST = 0.98
 """Probabilities of sources are not taken to be surer than this."""
 
 
-class WeakLabels(BaseEstimator):
+class WeakLabels:
     """Unreliable labels of rows, as evidence about their classes.
 
     How far to trust each source is learnt from the rows whose label in ``y`` is known: a table of
