@@ -1,5 +1,7 @@
 """Committees: folds that share their work, weights, probabilities, and what is refused."""
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -25,8 +27,7 @@ MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", Laplaci
 SHARING = ["svm", "tsvm", "da", "gradient", "means3vm", "lapsvm", "lds", "tsvm-log", "semiboost"]
 
 
-@pytest.mark.parametrize("m", [2, 3])
-@pytest.mark.parametrize("name", SHARING)
+@pytest.mark.parametrize(("name", "m"), list(zip(SHARING, cycle((2, 3)), strict=False)))
 def test_folds_on_one_ground_are_separate_fits(name, m):
     X, _, partly = clusters(m)
     labels = encode(partly)
@@ -43,8 +44,7 @@ def test_folds_on_one_ground_are_separate_fits(name, m):
         np.testing.assert_array_equal(scores, alone.decision_function(X[fold]))
 
 
-@pytest.mark.parametrize("m", [2, 3])
-@pytest.mark.parametrize("name", SHARING)
+@pytest.mark.parametrize(("name", "m"), list(zip(SHARING, cycle((3, 2)), strict=False)))
 def test_rows_outside_take_no_part(name, m):
     """Scores of rows outside are those of new rows of a fit to the others."""
     X, _, partly = clusters(m)

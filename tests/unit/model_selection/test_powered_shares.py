@@ -28,7 +28,7 @@ def test_intervals_are_never_wider_than_those_of_labels(errors, size):
         assert share.interval[0] <= share.share <= share.interval[1]
 
 
-def test_predictions_that_tell_nothing_change_nothing():
+def test_predictions_without_information_change_nothing():
     truth, _, y = problem()
     share = prediction_powered_shares(np.zeros(len(y), int), y)[1]
     assert share.share == np.mean(y[y >= 0] == 1)
