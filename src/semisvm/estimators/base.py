@@ -167,6 +167,8 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         kernel_map, features = self._map_rows(X, labels)
         besides = self._besides_rows(X, kernel_map, features)
         recorder = Recorder(self.callback, self.verbose, row_hook(self))
+        if len(labels.classes) == 2:
+            recorder.positive = f"class {labels.classes[1]}"
         # rows in parts have threads of their own; the number of shards changes the last bits too
         threads, shards = thread_count(self._n_jobs()), getattr(X, "n_shards", None)
 

@@ -90,7 +90,11 @@ class Recorder:
     counters : dict of callables
         What the fit has done so far, for columns of these names: how often it has read the data,
         or called other processes.
+    positive : str
+        What notes call the class of positive scores.
     """
+
+    positive = "the second class"
 
     def __init__(
         self, callback: Callback | None = None, verbose: int = 0, hook: Callback | None = None
@@ -221,6 +225,7 @@ class _PartRecorder(Recorder):
         self._whole = whole
         self._number, self._count = number, count
         self._label = label
+        self.positive = "the class" if label is None else str(label)
 
     def add(self, phase: str, **facts: Any) -> None:
         """Add a row; its progress is that of all problems."""

@@ -325,8 +325,8 @@ class TwoClassTask(RowsTask):
             after = self.rows.all.count_positive() / self.n_unlabeled
             state.w[-1] += shift / self.rows.bias
             self.recorder.note(
-                f"intercept moved by {shift:.3g} to keep the class shares: the second class now "
-                f"has an estimated {after:.1%} of the predictions for new rows, before "
-                f"{before:.1%}; its share is {self.positive_share:.1%}"
+                f"intercept moved by {shift:.3g} to keep the class shares: "
+                f"{self.recorder.positive} now has an estimated {after:.1%} of the predictions "
+                f"for new rows, before {before:.1%}; its share is {self.positive_share:.1%}"
             )
         self.rows.all.score(state.w)
