@@ -162,7 +162,7 @@ def _shares_without_labels(
         raise ValueError(f"no row can have the class {missing[0]!r}: all rows have another label.")
     if len(missing) > 1 and not known:
         raise ValueError(
-            f"the classes {missing!r} have no labels, and nothing tells them apart: give evidence "
+            f"the classes {missing!r} have no labels, and nothing separates them: give evidence "
             "about unlabelled rows, or label a row of all but one of them."
         )
     if not (estimator.shares_are_estimated or estimator.keeps_labeled_shares):

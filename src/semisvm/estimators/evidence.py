@@ -60,7 +60,7 @@ optional
             What is known about unlabelled rows: probabilities of the classes, up to a factor per
             row, in the order of the sorted classes, or as columns with the names of the classes;
             or sets of classes that are possible. A class of probability zero is not chosen for
-            the row. A row of NaN or of equal numbers, an empty set and None say nothing. What it
+            the row. A row of NaN or of equal numbers, an empty set and None carry nothing. What it
             has about labelled rows is not used.
 
         Returns

@@ -44,7 +44,7 @@ before any label was held out. All methods are tried without evidence too."""
 ALONE = {"evidence_weight": 10.0, "unlabeled_weight": 3.0}
 """With these a transductive SVM is trained on the labels for which the evidence speaks."""
 MANY_COLUMNS = 2 * N_COMPONENTS
-"""Columns and rows from which some directions say more than others, and are tried."""
+"""Columns and rows from which latent directions are tried: in fewer columns they add nothing."""
 DIRECTIONS = Cost(entry=800.0)
 """Of latent directions, besides a fit to them."""
 

@@ -75,7 +75,7 @@ def test_a_third_class_without_labels(kind, known):
     ("classes", "given", "message"),
     [
         (None, {}, "labels of one class only, 1.* name both classes with classes="),
-        ([0, 1, 2], {}, r"classes \[0, 2\] have no labels, and nothing tells them apart"),
+        ([0, 1, 2], {}, r"classes \[0, 2\] have no labels, and nothing separates them"),
         ([0, 1], {"class_prior": "labels"}, "class 0 has no label, so that its share cannot"),
         ([0, 2], {}, r"labels of \[1\], and classes=\[0, 2\] does not name them"),
         (["a", "b"], {}, "another kind than the labels"),
