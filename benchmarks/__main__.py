@@ -85,7 +85,7 @@ ONLY = {
         "trust",
         "weak",
     ),
-    "methods": ("columns", "shares", "outofcore", "distributed"),
+    "methods": ("columns", "shares", "ranks", "outofcore", "distributed"),
     "base": ("revisions", "house"),
     "head": ("revisions",),
     "gate": ("revisions",),
@@ -108,7 +108,9 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
     parser.add_argument("--sets", metavar="A,B", help=_for("sets", "only these sets"))
-    parser.add_argument("--methods", metavar="NAMES", help=_for("methods", "only TSVM, or only DA"))
+    parser.add_argument(
+        "--methods", metavar="NAMES", help=_for("methods", "only these, or only TSVM or DA")
+    )
     parser.add_argument("--base", metavar="REV", help=_for("base", "what to compare with"))
     parser.add_argument("--head", metavar="REV", help=_for("head", "default is the working tree"))
     gate = _for("gate", "made-up data, and exit with 1 if a fit has become slower")
