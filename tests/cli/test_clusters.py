@@ -176,7 +176,10 @@ def test_dask_that_is_not_installed(made, tmp_path, monkeypatch):
 
 def test_files_that_workers_cannot_read(made, address, tmp_path, monkeypatch):
     """Workers see this one, so what they answer is taken for another file."""
-    monkeypatch.setattr(connecting, "_size", lambda name: 17)
+    compare = connecting._compare_sizes
+    monkeypatch.setattr(
+        connecting, "_compare_sizes", lambda client, names, here: compare(client, names, [17])
+    )
     arguments = ["--label", "kind", "-a", "svm", "-o", tmp_path / "m", "--cluster", address]
     line = refusal("fit", made / "0.csv", *arguments)
     assert "has another file in the place of" in line

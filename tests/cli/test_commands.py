@@ -150,6 +150,7 @@ def test_many_classes_have_a_list_of_confusions(capsys):
     confusion[3, 4], confusion[5, 1] = 2, 7
     classes = {name: {"precision": 1, "recall": 1, "f": 1, "rows": 1} for name in names}
     facts = {"rows": 1, "notes": [], "unlabelled_rows": 0, "accuracy": 1.0, "macro_f": 1.0}
+    facts["interval"] = [0.2, 1.0]
     facts |= {"most_frequent_class": "class 1", "chance": {"guess": 0.5, "sentence": "Better."}}
     _show({**facts, "classes": classes, "confusion": confusion.tolist(), "unknown_classes": []})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -22,9 +22,7 @@ def certify(
     model: shared.ModelFile,
     data: shared.Data,
     *,
-    label: Annotated[
-        str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
-    ] = None,
+    label: shared.LabelOfFit = None,
     answers: Answers = None,
     key: Key = None,
     error: Annotated[

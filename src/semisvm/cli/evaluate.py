@@ -31,9 +31,7 @@ def evaluate(
     model: shared.ModelFile,
     data: shared.Data,
     *,
-    label: Annotated[
-        str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
-    ] = None,
+    label: shared.LabelOfFit = None,
     labels: LabelsFile = None,
     sample_weight: Annotated[
         str | None,

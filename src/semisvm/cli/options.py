@@ -52,6 +52,9 @@ Label = Annotated[
     str | None,
     typer.Option("--label", help="Label column; blank, NA and the like mean unlabelled."),
 ]
+LabelOfFit = Annotated[
+    str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
+]
 Text = Annotated[list[str] | None, typer.Option("--text", help="A text column; repeatable.")]
 Prior = Annotated[
     str | None,
