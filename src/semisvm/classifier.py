@@ -21,7 +21,7 @@ from semisvm.reporting.short import short_report
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_data, as_labels, with_labels
-from semisvm.tables.labels import count_repeated
+from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.votes import take_votes
 from semisvm.training import train
@@ -53,6 +53,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         Factors of columns, as of `ColumnFeatures`; zero leaves a column out.
     class_prior : array-like, dict, "estimate" or "labels", optional
         Class shares of the unlabelled rows; by default the method's own.
+    classes : array-like of shape (m,), optional
+        All classes, where some have no label, as in `TransductiveSVC`: with ``["spam", "ham"]``,
+        labels of "spam" alone are enough. No method can be chosen by held-out labels then, and
+        "auto" is `AnnealedSVC`.
     use : {"new_rows", "transduction"}, default="new_rows"
         What the model is for: rows that come later, or only the unlabelled rows of the fit.
     time_limit : float, optional
@@ -109,6 +113,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         encoder: "str | Encoder | None" = None,
         column_weights: Mapping[str, float] | None = None,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
+        classes: ArrayLike | None = None,
         use: str = "new_rows",
         time_limit: float | None = None,
         exportable: bool = False,
@@ -121,6 +126,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.encoder = encoder
         self.column_weights = column_weights
         self.class_prior = class_prior
+        self.classes = classes
         self.use = use
         self.time_limit = time_limit
         self.exportable = exportable
@@ -189,7 +195,7 @@ optional
             self.method,
             features=features,
             settings={"label": y} if isinstance(y, str) else None,
-            probabilities=self.method != AUTO and count_repeated(labels) > 1,
+            probabilities=self.method != AUTO and self._can_hold_out(labels),
             exportable=self.exportable,
             time_limit=self.time_limit,
             use=self.use,
@@ -198,10 +204,16 @@ optional
             groups=groups,
             evidence=evidence,
             weak=votes or None,
+            classes=self.classes,
             **shares,
         )
         self.features_ = foreign
         return self._publish(model)
+
+    def _can_hold_out(self, labels: NDArray[Any]) -> bool:
+        """Return whether every class has labels, and some can be held out."""
+        declared = [] if self.classes is None else np.asarray(self.classes).tolist()
+        return count_repeated(labels) > 1 and set(declared) <= set(count_labels(labels))
 
     def _publish(self, model: Model) -> Self:
         self.model_ = model
@@ -213,7 +225,8 @@ optional
 
     def _with_labels(self, X: Any, y: Any) -> Table | MatrixData:
         """Return the rows of a fit with their labels, and publish what they look like."""
-        data = with_labels(X, y, self.unlabeled, na_is_class=self.na_is_class)
+        about = {"na_is_class": self.na_is_class}
+        data = with_labels(X, y, self.unlabeled, **about, classes=self.classes)
         if isinstance(data, MatrixData) and not isinstance(data.X, RowsOnDisk):
             rows = validate_data(self, data.X, accept_sparse="csr", dtype=FLOATS)
             data = replace(data, X=rows)

@@ -22,6 +22,10 @@ from semisvm.tables.table import MatrixData, Table
 
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
+ONE_CLASS = (
+    " If rows of another class cannot be labelled, a fit takes the parameter classes, which names "
+    "it."
+)
 
 
 @dataclass
@@ -76,6 +80,7 @@ def prepare(
     as_is: bool = False,
     sample_weight: NDArray[np.float64] | None = None,
     labels: SeveralLabels | None = None,
+    one_class: bool = False,
 ) -> Prepared:
     """Check labels, and compute features from columns.
 
@@ -94,8 +99,10 @@ def prepare(
         Weights of the rows.
     labels : SeveralLabels, optional
         Several labels per row, in place of those of ``data``; the estimator checks them.
+    one_class : bool, default=False
+        Whether labels of one class alone are enough.
     """
-    notes = _check_labels(data) if labels is None else []
+    notes = _check_labels(data, one_class) if labels is None else []
     cells = _labels(data) if labels is None else labels.cells
     found = prepare_rows(data, cells, features, settings, as_is=as_is)
     notes += found.notes
@@ -174,13 +181,14 @@ def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
     return data.labels
 
 
-def _check_labels(data: Table | MatrixData) -> list[str]:
+def _check_labels(data: Table | MatrixData, one_class: bool) -> list[str]:
     labels = _labels(data)
     classes = list(count_labels(labels))
-    if len(classes) < 2:
+    if len(classes) < (1 if one_class else 2):
         have = f"labels of one class only, {classes[0]!r}" if classes else "no labels"
         zero = " In svmlight files 0 means unlabelled; if it is a class, use unlabeled='none'."
         hints = [zero] if isinstance(data, MatrixData) else []
+        hints += [ONE_CLASS] if classes else []
         hints += [f" But {note}" for note in about_missing(data.missing_words)]
         raise DataError(
             f"there are {have}; two classes or more are needed.{''.join(hints)}", data.path

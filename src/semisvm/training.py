@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from semisvm.designs.base import Index
+from semisvm.designs.costs import Size
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.margins import describe_unlabeled
 from semisvm.estimators.registry import AUTO, get, methods
-from semisvm.labels.partial import encode
+from semisvm.labels.evidence import with_evidence
+from semisvm.labels.partial import PartialLabels, encode
 from semisvm.model import Model
 from semisvm.model_selection.familiarity import Familiarity, some_rows
 from semisvm.preparing import Prepared, prepare, prepare_rows
@@ -52,6 +54,8 @@ FEW_FOR_SHARES = 100
 LABEL_METHODS = ("tsvm", "da", "gradient", "svm")
 """Methods of which there can be one machine per label."""
 SEVERAL = "several labels"
+WITHOUT_LABELS = "da"
+"""Method for classes without a label, of which none can be held out to choose one."""
 
 
 class Progress(Protocol):
@@ -95,6 +99,7 @@ def train(
     groups: ArrayLike | None = None,
     evidence: Any = None,
     weak: Any = None,
+    classes: ArrayLike | None = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file, or to rows and labels in memory.
@@ -155,6 +160,9 @@ def train(
         Unreliable labels: names of columns of ``data``, which are then no features, or the votes of
         one source or of several by name. They become evidence by
         `semisvm.model_selection.WeakLabels`, for methods that take it.
+    classes : array-like of shape (m,), optional
+        All classes, where some have no label, as in `TransductiveSVC`; two, for labels of one class
+        alone. No method can be chosen by held-out labels then, and "auto" is "da".
     **parameters
         Of the estimator. With ``labels``: ``class_prior`` of `MultiLabelSVC`, and what the
         machine takes.
@@ -163,13 +171,15 @@ def train(
     -------
     model : Model
     """
+    from semisvm.model_selection.choosing import SECONDS
     from semisvm.model_selection.crossfit import check_use
 
     limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
     if labels is None:
         features = features_for(method, features)
     else:
-        _check_for_labels({**limits, "n_parts": n_parts, "groups": groups is not None})
+        others = {"groups": groups is not None, "classes": classes is not None}
+        _check_for_labels({**limits, "n_parts": n_parts, **others})
         _machine(method, {})
     if sample_weight is not None and method != AUTO and not get(method).takes_weights:
         taking = [one.name for one in methods() if one.takes_weights]
@@ -177,12 +187,25 @@ def train(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
     check_use(use)
-    data = as_data(data) if y is None else with_labels(data, y)
+    data = as_data(data) if y is None else with_labels(data, y, classes=classes)
     data, votes = take_votes(data, weak)
     prepared = prepare(
-        data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
+        data,
+        features,
+        settings,
+        as_is=as_is,
+        sample_weight=sample_weight,
+        labels=labels,
+        one_class=classes is not None,
     )
     prepared.notes += notes
+    declared = None if classes is None else _with_missing(classes, prepared, evidence)
+    if declared is not None:
+        _check_missing(declared, method, probabilities, bool(votes))
+        parameters |= {"classes": declared.classes}
+        prepared.notes += _about_no_choice(declared, method)
+        if method == AUTO:
+            method, time_limit = WITHOUT_LABELS, SECONDS if time_limit is None else time_limit
     prepared.group = None if groups is None else _group_numbers(groups, prepared, method)
     if evidence is not None or votes:
         _check_evidence(method, labels)
@@ -202,7 +225,10 @@ def train(
         watched = parameters if callback is None else {"callback": callback, **parameters}
         calibrated = (use, random_state) if probabilities else None
         model = _fit(prepared, method, watched, calibrated, n_parts)
-    if choice is None:
+    if declared is not None:
+        seconds = HELD_OUT_FOLDS * QUICK_FIT if time_limit is None else time_limit
+        model.summary["notes"] += _about_recall(model, prepared, declared, random_state, seconds)
+    elif choice is None:
         model.summary["notes"] += _about_chance(model, prepared, random_state)
     else:
         if not model.has_probabilities:
@@ -226,6 +252,62 @@ def features_for(method: str, features: ColumnFeatures | None = None) -> ColumnF
     if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
         return found
     return clone(found).set_params(raised=SUPERVISED)
+
+
+def _with_missing(classes: ArrayLike, prepared: Prepared, evidence: Any) -> PartialLabels | None:
+    """Return labels with declared classes; None if all of them have a label."""
+    found = with_evidence(encode(prepared.labels, None, classes), evidence)
+    return found if len(found.without_label) else None
+
+
+def _check_missing(labels: PartialLabels, method: str, probabilities: bool, weak: bool) -> None:
+    """Refuse what needs labels of every class."""
+    names = series([repr(label) for label in labels.classes[labels.without_label].tolist()])
+    why = f"no row is labelled {names}"
+    if method != AUTO and not get(method).takes_classes:
+        taking = [one.name for one in methods() if one.takes_classes]
+        raise ValueError(
+            f"{why}, and the method {method!r} needs labels of every class. These do not: "
+            f"{', '.join(taking)}."
+        )
+    if probabilities:
+        raise ValueError(f"probabilities need held-out labels of every class, but {why}.")
+    if weak:
+        raise ValueError(
+            f"how far to trust weak labels is learnt from labels of every class, but {why}. Label "
+            "some rows of each, or give what is known as evidence=."
+        )
+
+
+def _about_no_choice(labels: PartialLabels, method: str) -> list[str]:
+    """Note that accuracy is unknown, and what the method was chosen by."""
+    names = series([repr(label) for label in labels.classes[labels.without_label].tolist()])
+    note = f"no row is labelled {names}, so held-out labels cannot show how accurate the model is"
+    if method != AUTO:
+        return [f"{note}."]
+    return [
+        f"{note}, nor choose a method: {WITHOUT_LABELS!r} was taken, the most accurate one with "
+        "labels of one class on six sets."
+    ]
+
+
+def _about_recall(
+    model: Model, prepared: Prepared, labels: PartialLabels, random_state: int, seconds: float
+) -> list[str]:
+    """Return a note with the recall of the only class with labels, if it takes few seconds."""
+    from semisvm.model_selection.recall import held_out_recall
+
+    n, X = len(labels.labeled), prepared.X
+    if len(labels.classes) > 2 or n < FEWEST_TO_JUDGE or isinstance(X, RowsOnDisk):
+        return []
+    # the time of the fit may be that of compiling
+    if HELD_OUT_FOLDS * get(model.summary["method"]).cost.seconds(Size.of(X, 2)) > seconds:
+        return []
+    given = {"sample_weight": prepared.weight, "group": prepared.group}
+    found = held_out_recall(
+        model.estimator, X, labels, HELD_OUT_FOLDS, random_state=random_state, **given
+    )
+    return [found.sentence()]
 
 
 def _with_columns_chosen(

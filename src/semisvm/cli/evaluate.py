@@ -9,7 +9,14 @@ import typer
 from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
 from semisvm.cli.embeddings import Added, Vectors
-from semisvm.cli.inputs import FileFormat, LabelsFile, Marks, take_weights
+from semisvm.cli.inputs import (
+    ONLY_POSITIVE,
+    FileFormat,
+    LabelsFile,
+    Marks,
+    take_weights,
+    with_one_other,
+)
 from semisvm.cli.messages import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_facts, print_json, print_line, print_notes, print_table
@@ -195,7 +202,7 @@ def _read(
         options |= {"n_features": width, "zero_based": first, **marks.arguments()}
     table, weight = take_weights(read(data, **options), sample_weight)
     (table,) = added.to_all(iter([table]))
-    return table, weight
+    return with_one_other(table, bundle.settings.get(ONLY_POSITIVE)), weight
 
 
 def assess(

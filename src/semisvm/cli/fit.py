@@ -11,7 +11,14 @@ import typer
 from semisvm.cli import clusters, reporting
 from semisvm.cli import options as shared
 from semisvm.cli.embeddings import TrainingVectors
-from semisvm.cli.inputs import Answered, LabelledFile, check_column, take_weights
+from semisvm.cli.inputs import (
+    ONLY_POSITIVE,
+    Answered,
+    LabelledFile,
+    check_column,
+    take_class,
+    take_weights,
+)
 from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.messages import (
     OPTIONS,
@@ -216,6 +223,7 @@ def fit(
     columns: Columns,
     method: MethodOptions,
     prior: shared.Prior = None,
+    only_positive: shared.OnlyPositive = None,
     use: shared.Use = shared.NEW_ROWS,
     sample_weight: shared.SampleWeight = None,
     weak: shared.Weak = None,
@@ -264,6 +272,7 @@ def fit(
             "--class-weight": method.class_weight is not None,
             "--use": use != shared.NEW_ROWS,
             "--weak": bool(weak),
+            "--only-positive": only_positive is not None,
         }
     )
     label = several.one
@@ -300,11 +309,12 @@ def fit(
     ):
         table, notes = answered.join(table, label, file.marks)
         table, weight = take_weights(table, sample_weight)
+        table, classes = take_class(table, only_positive)
         cells = None
         if several.is_multi_label:
             table, cells = several.take(table, file.marks)
         of_classes = {
-            "class_prior": class_shares(prior, table)
+            "class_prior": class_shares(prior, table, classes)
             if cells is None
             else read_shares(prior, cells.names),
             "class_weight": class_factors(method.class_weight, table),
@@ -317,6 +327,7 @@ def fit(
             "label": label,
             "unlabeled": file.marks.unlabeled,
             "na_is_class": file.marks.na_is_class or None,
+            ONLY_POSITIVE: only_positive,
             **added,
             **(several.settings if several.is_multi_label else {}),
         }
@@ -338,6 +349,7 @@ def fit(
             n_parts=None if client is None else clusters.n_parts(client),
             sample_weight=weight,
             weak=weak or None,
+            classes=classes,
             **parameters,
         )
     named = data[0].name if len(data) == 1 else f"{len(data)} files"

@@ -1,15 +1,20 @@
 """Options about the files with the data and their labels, and what they read."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli.messages import UserError
+from semisvm.text import counted, did_you_mean
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from semisvm.tables.labels import Labels
     from semisvm.tables.table import MatrixData, Table
 
 LabelsFile = Annotated[
@@ -193,6 +198,57 @@ def check_column(data: "Table | MatrixData", name: str) -> None:
     if not isinstance(data, Table):
         raise DataError(f"a matrix has no columns with names, so no {name!r}.", data.path)
     data.column(name)
+
+
+ONLY_POSITIVE = "only_positive"
+"""Setting of a model: the class that was the only one with labels."""
+
+
+def take_class(
+    data: "Table | MatrixData", name: str | None
+) -> tuple["Table | MatrixData", list[str] | None]:
+    """Return data whose labels are of one class alone, as text, and the names of both classes."""
+    if name is None or data.labels is None:
+        return data, None
+    from semisvm.tables.labels import count_labels
+
+    data, labels = _with_text(data, str)
+    counts = count_labels(labels)
+    others = [label for label in counts if label != name]
+    if name not in counts:
+        raise UserError(
+            f"--only-positive names the class {name!r}, but no row is labelled so."
+            f"{did_you_mean(name, others)}"
+        )
+    if others:
+        n = sum(counts.values()) - counts[name]
+        raise UserError(
+            f"--only-positive {name} is for labels of this class alone, but {counted(n, 'row')} "
+            f"{'has' if n == 1 else 'have'} another label, such as {others[0]!r}. Leave the option "
+            "out to use them."
+        )
+    return data, [name, _other(name)]
+
+
+def with_one_other(data: "Table | MatrixData", name: str | None) -> "Table | MatrixData":
+    """Return data in which all classes but one are one, as for the models of `take_class`."""
+    if name is None or data.labels is None:
+        return data
+    return _with_text(data, lambda label: name if str(label) == name else _other(name))[0]
+
+
+def _other(name: str) -> str:
+    return f"not {name}"
+
+
+def _with_text(
+    data: "Table | MatrixData", text: Callable[[Any], str]
+) -> "tuple[Table | MatrixData, Labels]":
+    import numpy as np
+
+    given = [] if data.labels is None else data.labels.tolist()
+    labels = np.array([None if one is None else text(one) for one in given], dtype=object)
+    return replace(data, labels=labels), labels
 
 
 def take_weights(

@@ -31,6 +31,7 @@ OPTIONS = {
     "thresholds": "--threshold",
     **METHOD_OPTIONS,
     "categorical": "--categorical",
+    "classes": "--only-positive",
     "column_weights": "--column-weight",
     "encoding": "--encoding",
     "format": "--format",

@@ -100,6 +100,14 @@ Weak = Annotated[
         "sources.",
     ),
 ]
+OnlyPositive = Annotated[
+    str | None,
+    typer.Option(
+        "--only-positive",
+        metavar="CLASS",
+        help="The label column marks rows of this class alone; the other class is 'not CLASS'.",
+    ),
+]
 TopWords = Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
@@ -297,11 +305,13 @@ BALANCED = "balanced"
 LABELLED = ("labelled", "labeled", LABELS)
 
 
-def class_shares(text: str | None, data: "Table | MatrixData") -> dict[Any, float] | str | None:
-    """Read the class shares for the labels of data; None if none are given."""
+def class_shares(
+    text: str | None, data: "Table | MatrixData", classes: Iterable[str] | None = None
+) -> dict[Any, float] | str | None:
+    """Read the class shares for the labels of data, or for classes; None if none are given."""
     if text is None or data.labels is None:
         return None
-    return read_prior(text, set(data.labels.tolist()) - {None})
+    return read_prior(text, set(data.labels.tolist()) - {None} if classes is None else set(classes))
 
 
 def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str:

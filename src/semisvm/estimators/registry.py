@@ -115,6 +115,11 @@ class Method:
         return "evidence" in inspect.signature(self.load().fit).parameters
 
     @property
+    def takes_classes(self) -> bool:
+        """Whether a fit takes classes without a label."""
+        return "classes" in inspect.signature(self.load()).parameters
+
+    @property
     def options(self) -> list[str]:
         """Options of its parameters on the command line."""
         return [OPTIONS[name] for name in self.parameters if name in OPTIONS]

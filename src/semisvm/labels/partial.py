@@ -27,7 +27,7 @@ MISSING_SHARE = 1.0 / 3.0
 """Share of the labels from which such a word is hardly a class."""
 NAME_BOTH = (
     "Where no row of another class can be labelled, name both classes with classes=, a parameter "
-    "of TransductiveSVC and AnnealedSVC."
+    "of TransductiveSVC, AnnealedSVC and SemiSupervisedClassifier."
 )
 # Digits of a remainder; what is left is rounding.
 ROUNDING = 9

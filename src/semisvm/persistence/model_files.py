@@ -295,6 +295,7 @@ SETTINGS = Record(
         "embeddings": optional(flag),
         "encoder": optional(text),
         "encoded": optional(listed(text)),
+        "only_positive": optional(text),
     },
     others=anything,
 )

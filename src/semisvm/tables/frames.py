@@ -216,7 +216,7 @@ def _cells(cells: Any) -> Column:
 
 
 def with_labels(
-    X: Any, y: Any, unlabeled: Any = -1, *, na_is_class: bool = False
+    X: Any, y: Any, unlabeled: Any = -1, *, na_is_class: bool = False, classes: Any = None
 ) -> Table | MatrixData:
     """Take rows and their labels from what users have.
 
@@ -228,6 +228,8 @@ def with_labels(
         Marker of rows without a label, besides what is missing.
     na_is_class : bool, default=False
         Whether words for missing values are classes.
+    classes : array-like of shape (m,), optional
+        All classes, where some have no label.
     """
     if isinstance(y, str) and isinstance(X, (str, os.PathLike)):
         from semisvm.tables.reading import read
@@ -240,7 +242,7 @@ def with_labels(
             raise DataError(f"X has no columns with names, so y={y!r} is not one of them.")
         y, data = data.column(y), data.without([y])
     labels, words = as_labels(y, unlabeled, na_is_class=na_is_class)
-    _check_labels(labels, unlabeled)
+    _check_labels(labels, unlabeled, classes)
     check_consistent_length(range(len(data)) if isinstance(data, Table) else data.X, labels)
     return replace(data, labels=labels, missing_words=words)
 
@@ -288,16 +290,17 @@ def as_labels(
     return labels, words
 
 
-def _check_labels(labels: Labels, unlabeled: Any = -1) -> None:
+def _check_labels(labels: Labels, unlabeled: Any = -1, classes: Any = None) -> None:
     """Refuse labels of which nothing can be learnt."""
     given = [label for label in labels.tolist() if label is not None]
-    if given and {*given} == {1} and unlabeled == -1 and len(given) < len(labels):
+    ones = bool(given) and {*given} == {1} and unlabeled == -1 and len(given) < len(labels)
+    if ones and classes is None:
         raise ValueError(
             "y has labels of one class only, 1; a classifier needs two or more. -1 marks "
             "unlabelled rows by scikit-learn's convention: if it is a class here, use "
             "unlabeled=None."
         )
-    encode(labels, None)
+    encode(labels, None, classes)
 
 
 def _is_marker(value: Any, marker: Any) -> bool:
