@@ -216,7 +216,7 @@ def train(
     if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
     if votes:
-        prepared = replace(prepared, evidence=_weak_labels(prepared, votes))
+        prepared = replace(prepared, evidence=weak_labels(prepared, votes))
     if method == AUTO and labels is None:
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
@@ -385,8 +385,14 @@ def _check_votes(evidence: Any, n_parts: int | None) -> None:
         raise ValueError("weak labels are for rows in one place, not for rows in parts.")
 
 
-def _weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
-    """Return votes as evidence; rows that do not fit into memory show no regions."""
+def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
+    """Return votes as evidence; rows that do not fit into memory show no regions.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    votes : mapping of str to votes of one source
+    """
     from semisvm.model_selection.weak_labels import WeakLabels
 
     X = prepared.X

@@ -1,6 +1,7 @@
 """``--weak COLUMN``: unreliable labels on the command line."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -47,3 +48,31 @@ def test_wrong_columns_and_methods_are_named(mail):
     assert "no column 'nothing'" in run(*line, "--weak", "nothing", code=2).stderr
     result = run(*line, "-a", "svm", "--weak", "llm", code=2)
     assert "takes no evidence" in result.stderr
+
+
+def test_compare_has_methods_with_and_without_weak_labels(mail):
+    line = ("compare", mail, "--label", "kind", "--methods", "tsvm,gradient", "--folds", "2")
+    plain = json.loads(run(*line, "--features", "text", "--json").stdout)
+    found = json.loads(run(*line, "--weak", "llm", "--weak", "rule", "--json").stdout)
+    scores = {method["name"]: method["mean"] for method in found["methods"]}
+    assert set(scores) == {"svm", "tsvm", "tsvm weak", "gradient"}
+    assert all(scores[method["name"]] == method["mean"] for method in plain["methods"])
+    assert "weak labels are right in about" in " ".join(found["notes"])
+
+
+@pytest.mark.parametrize(("best", "expected"), [("tsvm weak", True), ("tsvm", False)])
+def test_the_suggested_fit_has_weak_labels_if_they_helped(mail, monkeypatch, best, expected):
+    from semisvm.model_selection.verdict import Verdict
+
+    verdict = Verdict("helped", best, best, "", None)
+    monkeypatch.setattr("semisvm.model_selection.Comparison.did_it_help", lambda _: verdict)
+    line = ("compare", mail, "--label", "kind", "--methods", "tsvm", "--weak", "llm")
+    suggested = run(*line, "--folds", "2", "--repeats", "1").stdout.splitlines()[-1]
+    assert "--algorithm tsvm --output" in suggested
+    assert ("--weak llm" in suggested) == expected
+
+
+def test_compare_refuses_what_no_method_can_use(mail):
+    line = ("compare", mail, "--label", "kind", "--methods", "gradient")
+    assert "evidence would have no effect" in run(*line, "--weak", "llm", code=2).stderr
+    assert "no column 'lm'" in run(*line, "--weak", "lm", code=2).stderr

@@ -8,7 +8,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.embeddings import TrainingVectors
-from semisvm.cli.inputs import Answered, LabelledFile, take_weights
+from semisvm.cli.inputs import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.messages import UserError, as_usage_error, remarks_in_summary
 from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import Output, attempt
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision")
 FOLDS = 5
 ALL = "all"
+WEAK = " weak"
+"""End of the name of a method that is fitted with weak labels."""
 UNFINISHED = "stopped: these methods were finished"
 NO_LEAK = (
     "features are made from the columns of all rows, held-out ones too, but not from the labels"
@@ -70,6 +72,7 @@ def compare(
     use: shared.Use = shared.NEW_ROWS,
     prior: shared.Prior = None,
     sample_weight: shared.SampleWeight = None,
+    weak: shared.Weak = None,
     figure: shared.Figure = None,
     words: Words,
     vectors: TrainingVectors,
@@ -82,6 +85,9 @@ def compare(
     """Find out whether the unlabelled rows help.
 
     Methods are cross-validated on the labelled rows and compared with the supervised SVM.
+
+    With --weak COLUMN, methods that can use unreliable labels are compared with them and without.
+    The scores are those on the labels of the label column.
     """
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
@@ -89,6 +95,7 @@ def compare(
     chosen = _named(methods)
     shared.check(figure)
     from semisvm.preparing import prepare
+    from semisvm.tables.votes import take_votes
 
     table, notes = file.read_and_join(data, label, answered)
     table, weight = take_weights(table, sample_weight)
@@ -96,8 +103,11 @@ def compare(
     shares = class_shares(prior, table)
     with as_usage_error(), remarks_in_summary(not as_json):
         table, _ = vectors.add(answered.without_key(table), features, shown=not as_json)
+        for name in weak or []:
+            check_column(table, name)
+        table, votes = take_votes(table, weak or None)
         prepared = prepare(table, features, as_is=as_is, sample_weight=weight)
-        prepared.notes += notes
+        prepared.notes += [*notes, *_add_weak(prepared, votes)]
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds
         planned = _plan(prepared, fitting, folds, repeats, bounded=methods is None)
@@ -111,7 +121,8 @@ def compare(
                 print_json({"data": data, "figure": figure, **facts, **found.to_dict()})
             else:
                 _show(found, skipped, planned, prepared, data)
-                _suggest(context, found, data, stopped)
+                if not stopped:
+                    _suggest(context, found, data)
 
         dealing = (folds, planned.repeats, seed)
         judging = {"scoring": scoring, "use": use, "matrices": matrices}
@@ -145,6 +156,19 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
         reasons |= {m.name: "it takes no weights of rows" for m in chosen if not m.takes_weights}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     return [method for method in chosen if method.name not in skipped], skipped
+
+
+def _add_weak(prepared: "Prepared", votes: dict[str, Any]) -> list[str]:
+    """Add weak labels as evidence; return a note about them."""
+    from semisvm.labels.partial import encode
+    from semisvm.training import weak_labels
+
+    if not votes:
+        return []
+    prepared.evidence = weak_labels(prepared, votes)
+    labels = encode(prepared.labels, None)
+    about = prepared.evidence.bind(labels).describe(labels)
+    return [f"{about[0].lower()}{about[1:]}."]
 
 
 def _folds(prepared: "Prepared") -> int:
@@ -208,15 +232,17 @@ def _run(
     cv = PartialLabelKFold(
         folds, n_repeats=repeats, shuffle=True, random_state=seed, unlabeled=None
     )
-    made = {
-        method.name: method.make(
-            unlabeled=None, **({"class_prior": shares} if method.suits.uses_prior else {})
-        )
-        for method in planned.methods
-    }
+    made, costs = {}, dict(planned.costs)
+    for method in planned.methods:
+        given = {"class_prior": shares} if method.suits.uses_prior else {}
+        made[method.name] = method.make(unlabeled=None, **given)
+        if prepared.evidence is not None and method.takes_evidence:
+            made[method.name].set_params(evidence_weight=0.0)
+            made[method.name + WEAK] = method.make(unlabeled=None, **given)
+            costs[method.name + WEAK] = costs[method.name]
     looked_at, shown = watched
     leave_unfinished(shown)
-    with counting(looked_at, planned.costs) as callback:
+    with counting(looked_at, costs) as callback:
         return cross_validate(
             made,
             prepared.X,
@@ -227,6 +253,7 @@ def _run(
             progress=callback,
             finished=lambda found: leave_unfinished(shown, found),
             sample_weight=prepared.weight,
+            evidence=prepared.evidence,
             **judging,
         )
 
@@ -296,15 +323,15 @@ def _about_parts(found: "Comparison") -> list[str]:
     ]
 
 
-def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:
+def _suggest(context: typer.Context, found: "Comparison", data: Path) -> None:
     """Print the command that fits the recommended method, on a line of its own."""
     from semisvm.model_selection.verdict import NO_EVIDENCE
 
-    if stopped:
-        return
     verdict, output = found.did_it_help(), f"{data.stem}.semisvm"
     if found.differences and verdict.word == NO_EVIDENCE:
         print_line("\nTo weigh several methods by held-out labels instead of picking one:")
         print_line(fit_command(context, output=output))
     print_line(f"\nTo fit {verdict.recommended}:")
-    print_line(fit_command(context, algorithm=verdict.recommended, output=output))
+    method = verdict.recommended.removesuffix(WEAK)
+    others: dict[str, Any] = {} if verdict.recommended.endswith(WEAK) else {"weak": []}
+    print_line(fit_command(context, algorithm=method, output=output, **others))

@@ -171,8 +171,8 @@ def _shares_without_labels(
         return _positive_share(estimator, X, labels, recorder)
     if estimator.keeps_labeled_shares or not known:
         raise ValueError(
-            f"the class {missing[0]!r} has no label, so that its share cannot be estimated. Give "
-            "class_prior, or label a row of it."
+            f"the class {missing[0]!r} has no label, so that its share cannot be estimated. Set "
+            "the parameter class_prior to shares, or label a row of it."
         )
     q = ratios(labels)
     assert q is not None
@@ -189,7 +189,8 @@ def _positive_share(
     n, known = len(labels.labeled), 1 - int(labels.without_label[0])
     if n < FEWEST:
         raise ValueError(
-            f"{n} labels are too few to estimate the share of their class; give class_prior."
+            f"{n} labels are too few to estimate the share of their class; set the "
+            "parameter class_prior."
         )
     reg = estimator.get_params(deep=False).get("reg")
     bias = estimator._specification().bias
