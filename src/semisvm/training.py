@@ -287,7 +287,7 @@ def _about_no_choice(labels: PartialLabels, method: str) -> list[str]:
         return [f"{note}."]
     return [
         f"{note}, nor choose a method: {WITHOUT_LABELS!r} was taken, the most accurate one with "
-        "labels of one class on six sets."
+        "labels of one class, on average over six sets."
     ]
 
 
@@ -298,11 +298,13 @@ def _about_recall(
     from semisvm.model_selection.recall import held_out_recall
 
     n, X = len(labels.labeled), prepared.X
-    if len(labels.classes) > 2 or n < FEWEST_TO_JUDGE or isinstance(X, RowsOnDisk):
+    away = isinstance(X, RowsOnDisk) and not X.can_load()
+    if len(labels.classes) > 2 or n < FEWEST_TO_JUDGE or away:
         return []
     # the time of the fit may be that of compiling
     if HELD_OUT_FOLDS * get(model.summary["method"]).cost.seconds(Size.of(X, 2)) > seconds:
         return []
+    X = X.load() if isinstance(X, RowsOnDisk) else X
     given = {"sample_weight": prepared.weight, "group": prepared.group}
     found = held_out_recall(
         model.estimator, X, labels, HELD_OUT_FOLDS, random_state=random_state, **given

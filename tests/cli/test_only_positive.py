@@ -50,6 +50,14 @@ def test_a_model_of_one_class_is_fitted_and_used(mail):
     assert "no row is labelled 'not spam'" in run("inspect", output).stdout
 
 
+def test_rows_on_the_disk(mail):
+    folder, output = mail.parent / "mail.rows", mail.parent / "m.semisvm"
+    run("convert", mail, folder, "--label", "kind")
+    found = run_json("fit", folder, "--only-positive", "spam", "-o", output)
+    assert found["method"] == "da"
+    assert "of the rows labelled 'spam', 100%" in " ".join(found["notes"])
+
+
 def test_other_classes_are_one_in_evaluations(mail):
     output, checked = mail.parent / "m.semisvm", mail.parent / "checked.csv"
     run("fit", mail, "--label", "kind", "--only-positive", "spam", "-o", output)
