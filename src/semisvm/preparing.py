@@ -1,17 +1,20 @@
-"""From data that were read from a file to a matrix and labels that estimators take."""
+"""From data that were read from a file to what estimators take, and what is refused on the way."""
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs.base import Index
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import has_usual_length, mean_square_length
+from semisvm.estimators.registry import AUTO, get, methods
+from semisvm.labels.evidence import with_evidence
+from semisvm.labels.partial import PartialLabels, encode
 from semisvm.model_selection.familiarity import some_rows
 from semisvm.tables.errors import DataError, DataWarning
 from semisvm.tables.features import ColumnFeatures
@@ -19,6 +22,10 @@ from semisvm.tables.labels import about_missing, count_labels, remarks
 from semisvm.tables.scaling import MatrixScaling, fit_scaling
 from semisvm.tables.several_labels import SeveralLabels
 from semisvm.tables.table import MatrixData, Table
+from semisvm.text import series
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.weak_labels import WeakLabels
 
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
@@ -218,3 +225,86 @@ def _about_scale(X: Any) -> list[str]:
         "for rows of about length one. Scale the matrix first (counts: scale rows to length one; "
         f"measurements: standardise columns), or multiply the regularisation by {length**2:.2g}."
     ]
+
+
+def with_missing(classes: ArrayLike, prepared: Prepared, evidence: Any) -> PartialLabels | None:
+    """Return labels with declared classes; None if all of them have a label."""
+    found = with_evidence(encode(prepared.labels, None, classes), evidence)
+    return found if len(found.without_label) else None
+
+
+def check_missing(labels: PartialLabels, method: str, probabilities: bool, weak: bool) -> None:
+    """Refuse what needs labels of every class."""
+    names = series([repr(label) for label in labels.classes[labels.without_label].tolist()])
+    why = f"no row is labelled {names}"
+    if method != AUTO and not get(method).takes_classes:
+        taking = [one.name for one in methods() if one.takes_classes]
+        raise ValueError(
+            f"{why}, and the method {method!r} needs labels of every class. These do not: "
+            f"{', '.join(taking)}."
+        )
+    if probabilities:
+        raise ValueError(f"probabilities need held-out labels of every class, but {why}.")
+    if weak:
+        raise ValueError(
+            f"how far to trust weak labels is learnt from labels of every class, but {why}. Label "
+            "some rows of each, or give what is known as evidence=."
+        )
+
+
+def groups_of(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
+    """Return the groups of the rows as numbers; raise where held-out rows cannot be kept apart."""
+    from semisvm.model_selection.choice import COMMITTEE
+    from semisvm.model_selection.splits import group_numbers
+
+    if isinstance(prepared.X, RowsOnDisk):
+        raise ValueError("groups are for rows in memory: those on the disk all stay in the fits.")
+    if method == COMMITTEE:
+        raise ValueError(
+            "the method 'committee' learns its weights from folds that take no groups. Leave the "
+            "method out: 'auto' weighs the members by groups."
+        )
+    return group_numbers(groups, prepared.labels)
+
+
+def check_evidence(method: str, labels: SeveralLabels | None) -> None:
+    """Refuse evidence where nothing would use it."""
+    if labels is not None:
+        raise ValueError("evidence is for one label per row, and there are several.")
+    if method != AUTO and not get(method).takes_evidence:
+        taking = [one.name for one in methods() if one.takes_evidence]
+        raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
+
+
+def check_votes(evidence: Any, n_parts: int | None) -> None:
+    """Refuse weak labels besides what they cannot be combined with."""
+    if evidence is not None:
+        raise ValueError(
+            "weak labels become evidence, so give either weak= or evidence=. Evidence as "
+            "probabilities can be a source of weak labels, weak={'name': probabilities}."
+        )
+    if n_parts is not None:
+        raise ValueError("weak labels are for rows in one place, not for rows in parts.")
+
+
+def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
+    """Return votes as evidence; rows that do not fit into memory show no regions.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    votes : mapping of str to votes of one source
+    """
+    from semisvm.model_selection.weak_labels import WeakLabels
+
+    X = prepared.X
+    if isinstance(X, RowsOnDisk):
+        X = X.load() if X.can_load() else None
+    return WeakLabels(dict(votes), X, unlabeled=None)
+
+
+def check_for_labels(options: Mapping[str, Any]) -> None:
+    """Refuse options that are for one label per row."""
+    for name, value in options.items():
+        if value not in (None, False, "new_rows"):
+            raise ValueError(f"{name} is for one label per row, and there are several.")

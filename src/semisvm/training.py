@@ -11,18 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from semisvm.designs.base import Index
 from semisvm.designs.costs import Size
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.margins import describe_unlabeled
 from semisvm.estimators.registry import AUTO, get, methods
-from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.model import Model
 from semisvm.model_selection.familiarity import Familiarity, some_rows
-from semisvm.preparing import Prepared, prepare, prepare_rows
+from semisvm.preparing import (
+    Prepared,
+    check_evidence,
+    check_for_labels,
+    check_missing,
+    check_votes,
+    groups_of,
+    prepare,
+    prepare_rows,
+    weak_labels,
+    with_missing,
+)
 from semisvm.tables.column_shares import SUPERVISED
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ZERO_WEIGHT, ColumnFeatures
@@ -39,7 +48,6 @@ if TYPE_CHECKING:
     from semisvm.model_selection.comparison import ProgressCallback
     from semisvm.model_selection.conformal import Conformal
     from semisvm.model_selection.crossfit import CrossFit
-    from semisvm.model_selection.weak_labels import WeakLabels
     from semisvm.solvers.trace import Callback
 
 HELD_OUT_FOLDS = 5
@@ -179,7 +187,7 @@ def train(
         features = features_for(method, features)
     else:
         others = {"groups": groups is not None, "classes": classes is not None}
-        _check_for_labels({**limits, "n_parts": n_parts, **others})
+        check_for_labels({**limits, "n_parts": n_parts, **others})
         _machine(method, {})
     if sample_weight is not None and method != AUTO and not get(method).takes_weights:
         taking = [one.name for one in methods() if one.takes_weights]
@@ -199,19 +207,19 @@ def train(
         one_class=classes is not None,
     )
     prepared.notes += notes
-    declared = None if classes is None else _with_missing(classes, prepared, evidence)
+    declared = None if classes is None else with_missing(classes, prepared, evidence)
     if declared is not None:
-        _check_missing(declared, method, probabilities, bool(votes))
+        check_missing(declared, method, probabilities, bool(votes))
         parameters |= {"classes": declared.classes}
         prepared.notes += _about_no_choice(declared, method)
         if method == AUTO:
             method, time_limit = WITHOUT_LABELS, SECONDS if time_limit is None else time_limit
-    prepared.group = None if groups is None else _group_numbers(groups, prepared, method)
+    prepared.group = None if groups is None else groups_of(groups, prepared, method)
     if evidence is not None or votes:
-        _check_evidence(method, labels)
+        check_evidence(method, labels)
         prepared = replace(prepared, evidence=evidence)
     if votes:
-        _check_votes(evidence, n_parts)
+        check_votes(evidence, n_parts)
     choice = None
     if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
@@ -252,31 +260,6 @@ def features_for(method: str, features: ColumnFeatures | None = None) -> ColumnF
     if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
         return found
     return clone(found).set_params(raised=SUPERVISED)
-
-
-def _with_missing(classes: ArrayLike, prepared: Prepared, evidence: Any) -> PartialLabels | None:
-    """Return labels with declared classes; None if all of them have a label."""
-    found = with_evidence(encode(prepared.labels, None, classes), evidence)
-    return found if len(found.without_label) else None
-
-
-def _check_missing(labels: PartialLabels, method: str, probabilities: bool, weak: bool) -> None:
-    """Refuse what needs labels of every class."""
-    names = series([repr(label) for label in labels.classes[labels.without_label].tolist()])
-    why = f"no row is labelled {names}"
-    if method != AUTO and not get(method).takes_classes:
-        taking = [one.name for one in methods() if one.takes_classes]
-        raise ValueError(
-            f"{why}, and the method {method!r} needs labels of every class. These do not: "
-            f"{', '.join(taking)}."
-        )
-    if probabilities:
-        raise ValueError(f"probabilities need held-out labels of every class, but {why}.")
-    if weak:
-        raise ValueError(
-            f"how far to trust weak labels is learnt from labels of every class, but {why}. Label "
-            "some rows of each, or give what is known as evidence=."
-        )
 
 
 def _about_no_choice(labels: PartialLabels, method: str) -> list[str]:
@@ -350,64 +333,6 @@ def _with_columns_chosen(
     seconds = prepared.seconds + again.seconds
     given = {"weight": prepared.weight, "group": prepared.group, "evidence": prepared.evidence}
     return replace(again, notes=notes, seconds=seconds, **given)
-
-
-def _group_numbers(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
-    """Return the groups of the rows as numbers; raise where held-out rows cannot be kept apart."""
-    from semisvm.model_selection.choice import COMMITTEE
-    from semisvm.model_selection.splits import group_numbers
-
-    if isinstance(prepared.X, RowsOnDisk):
-        raise ValueError("groups are for rows in memory: those on the disk all stay in the fits.")
-    if method == COMMITTEE:
-        raise ValueError(
-            "the method 'committee' learns its weights from folds that take no groups. Leave the "
-            "method out: 'auto' weighs the members by groups."
-        )
-    return group_numbers(groups, prepared.labels)
-
-
-def _check_evidence(method: str, labels: SeveralLabels | None) -> None:
-    """Refuse evidence where nothing would use it."""
-    if labels is not None:
-        raise ValueError("evidence is for one label per row, and there are several.")
-    if method != AUTO and not get(method).takes_evidence:
-        taking = [one.name for one in methods() if one.takes_evidence]
-        raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
-
-
-def _check_votes(evidence: Any, n_parts: int | None) -> None:
-    """Refuse weak labels besides what they cannot be combined with."""
-    if evidence is not None:
-        raise ValueError(
-            "weak labels become evidence, so give either weak= or evidence=. Evidence as "
-            "probabilities can be a source of weak labels, weak={'name': probabilities}."
-        )
-    if n_parts is not None:
-        raise ValueError("weak labels are for rows in one place, not for rows in parts.")
-
-
-def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
-    """Return votes as evidence; rows that do not fit into memory show no regions.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    votes : mapping of str to votes of one source
-    """
-    from semisvm.model_selection.weak_labels import WeakLabels
-
-    X = prepared.X
-    if isinstance(X, RowsOnDisk):
-        X = X.load() if X.can_load() else None
-    return WeakLabels(dict(votes), X, unlabeled=None)
-
-
-def _check_for_labels(options: Mapping[str, Any]) -> None:
-    """Refuse options that are for one label per row."""
-    for name, value in options.items():
-        if value not in (None, False, "new_rows"):
-            raise ValueError(f"{name} is for one label per row, and there are several.")
 
 
 def _choose(

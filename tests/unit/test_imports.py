@@ -42,7 +42,7 @@ ALLOWED = {
         "_lazy _version designs distributed estimators labels maps model model_selection "
         "solvers tables text"
     ),
-    "preparing": "designs model_selection persistence tables",
+    "preparing": "designs estimators labels model_selection persistence tables text",
     "training": "designs estimators labels model model_selection preparing tables text",
     "warming": "compiling tables training",
     "classifier": "designs estimators model persistence reporting tables training",

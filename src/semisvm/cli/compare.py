@@ -161,7 +161,7 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
 def _add_weak(prepared: "Prepared", votes: dict[str, Any]) -> list[str]:
     """Add weak labels as evidence; return a note about them."""
     from semisvm.labels.partial import encode
-    from semisvm.training import weak_labels
+    from semisvm.preparing import weak_labels
 
     if not votes:
         return []
