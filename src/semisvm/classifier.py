@@ -161,7 +161,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             column that is named is no feature.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
-            What is known about unlabelled rows, as in `TransductiveSVC.fit`: probabilities, or
+            What is known about unlabelled rows, as in ``TransductiveSVC.fit``: probabilities, or
             possible classes. Methods that take evidence use it.
         weak : str, sequence of str, array-like of shape (n,), mapping or data frame, optional
             Unreliable labels, as of a language model, rules or crowd workers: names of columns of
@@ -345,7 +345,7 @@ optional
         return adapted
 
     def trained_on(self, X: Any) -> NDArray[np.bool_] | None:
-        """Find the rows that equal labelled rows of the fit, as `Model.trained_on`."""
+        """Find the rows that equal labelled rows of the fit, as ``Model.trained_on``."""
         rows = self._rows(X)
         return self.model_.trained_on(rows)
 

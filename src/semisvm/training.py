@@ -163,7 +163,7 @@ def train(
         Rows that belong together, such as the messages of one sender: what is chosen, calibrated
         and reported by held-out labels is then for rows of other groups.
     evidence : optional
-        What is known about rows, as `TransductiveSVC.fit` takes it, for methods that do.
+        What is known about rows, as ``TransductiveSVC.fit`` takes it, for methods that do.
     weak : str, sequence of str, array-like of shape (n,), mapping or data frame, optional
         Unreliable labels: names of columns of ``data``, which are then no features, or the votes of
         one source or of several by name. They become evidence by

@@ -170,7 +170,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
             that are held out to weigh the members count once each.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
-            What is known about rows, as in `TransductiveSVC.fit`, for the members that take it. It
+            What is known about rows, as in ``TransductiveSVC.fit``, for members that take it. It
             stays known about rows whose labels are held out.
 
         Returns

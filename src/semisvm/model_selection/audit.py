@@ -165,7 +165,7 @@ def audit_labels(
     sample_weight : array-like of shape (n,), optional
         Of the fits and of the temperature. Labels of weight zero are not checked.
     evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
-        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        What is known about rows, as in ``TransductiveSVC.fit``, for the methods that take it. It
         stays known about rows whose labels are held out.
 
     Returns

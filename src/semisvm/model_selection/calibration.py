@@ -361,7 +361,7 @@ class CalibratedPartialClassifier(
             rows take no part in that fit.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
-            What is known about rows, as in `TransductiveSVC.fit`; the estimator must take it. It
+            What is known about rows, as in ``TransductiveSVC.fit``; the estimator must take it. It
             stays known about rows whose labels are held out.
 
         Returns

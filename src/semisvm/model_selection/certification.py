@@ -181,7 +181,7 @@ def certify(
         certified rows together, and in rare classes the share of errors may be larger.
     sample : array-like of shape (n,) of bool, or of row indices, optional
         The labelled rows that were drawn at random, by default all. Rows that equal labelled rows
-        of the fit, where the model has a record of these (`Model.trained_on`), are left out, here
+        of the fit, where the model has a record of these (``Model.trained_on``), are left out, here
         and among the unlabelled rows.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.

@@ -102,7 +102,7 @@ def choose(
         Rows that belong together, such as the messages of one sender. Those of the groups of
         held-out labels take no part in the fit.
     evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
-        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        What is known about rows, as in ``TransductiveSVC.fit``, for the methods that take it. It
         stays known about rows whose labels are held out.
     others : mapping of str to classifier, optional
         Classifiers of other packages that are tried too, by names of their own. They are fitted to

@@ -284,7 +284,7 @@ def compare(
         together, and its unlabelled rows take no part in that fit. The intervals then follow the
         variance of the folds. A splitter must take groups.
     evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, optional
-        What is known about rows, as in `TransductiveSVC.fit`, for the methods that take it. It
+        What is known about rows, as in ``TransductiveSVC.fit``, for the methods that take it. It
         stays known about rows whose labels are held out.
 
     Returns

@@ -157,7 +157,7 @@ def cross_fit(
     group : int array of shape (n,), optional
         Rows that belong together. Those of the groups of held-out rows take no part in the fit.
     evidence : optional
-        What is known about rows, as `TransductiveSVC.fit` takes it, for estimators that do. It
+        What is known about rows, as ``TransductiveSVC.fit`` takes it, for estimators that do. It
         stays known about held-out rows.
 
     Returns

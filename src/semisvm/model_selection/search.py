@@ -218,7 +218,7 @@ class _PathSearch(
             into different folds.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
-            What is known about rows, as in `TransductiveSVC.fit`. It stays known about rows that
+            What is known about rows, as in ``TransductiveSVC.fit``. It stays known about rows that
             are held out, whose labels are hidden.
 
         Returns
