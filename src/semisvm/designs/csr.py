@@ -327,5 +327,5 @@ class StoredCsrDesign(CsrDesign):
     def __init__(self, X: RowsOnDisk, bias: float, workers: Workers) -> None:
         self._kernels = _csr_kernels
         self._order, self._merged = X.order, None
-        self._arrays = (read_only(X.indptr), read_only(X.indices), read_only(X.values))
+        self._arrays = (read_only(_unsigned(X.indptr)), read_only(X.indices), read_only(X.values))
         Design.__init__(self, *X.shape, bias, workers)
