@@ -18,7 +18,7 @@ from papers.table import Report, verdict
 from benchmarks.ranks import labelled, names_of, prepared
 from semisvm.labels.partial import encode
 from semisvm.model_selection import choose
-from semisvm.model_selection.choice import pool
+from semisvm.model_selection.candidates import pool
 
 REPEAT = 1
 ROWS = 3_000

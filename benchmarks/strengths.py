@@ -15,7 +15,7 @@ from papers.table import Report
 from benchmarks.ranks import chosen_on, labelled, names_of, prepared
 from semisvm import NewtonSVC
 from semisvm.designs.validation import typical_variance
-from semisvm.model_selection.choice import suited_reg
+from semisvm.model_selection.candidates import suited_reg
 
 REPEAT = 5
 REGS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -254,7 +254,7 @@ def check_missing(labels: PartialLabels, method: str, probabilities: bool, weak:
 
 def groups_of(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
     """Return the groups of the rows as numbers; raise where held-out rows cannot be kept apart."""
-    from semisvm.model_selection.choice import COMMITTEE
+    from semisvm.model_selection.candidates import COMMITTEE
     from semisvm.model_selection.splits import group_numbers
 
     if isinstance(prepared.X, RowsOnDisk):

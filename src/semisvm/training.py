@@ -44,8 +44,8 @@ from semisvm.text import series
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
-    from semisvm.model_selection.choice import Choice
-    from semisvm.model_selection.comparison import ProgressCallback
+    from semisvm.model_selection.candidates import Choice
+    from semisvm.model_selection.comparison_result import ProgressCallback
     from semisvm.model_selection.conformal import Conformal
     from semisvm.model_selection.crossfit import CrossFit
     from semisvm.solvers.trace import Callback
@@ -179,8 +179,8 @@ def train(
     -------
     model : Model
     """
-    from semisvm.model_selection.choosing import SECONDS
     from semisvm.model_selection.crossfit import check_use
+    from semisvm.model_selection.method_choice import SECONDS
 
     limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
     if labels is None:
@@ -303,8 +303,8 @@ def _with_columns_chosen(
     random_state: int,
 ) -> Prepared:
     """Leave out or damp columns of a table if held-out labels clearly support it."""
-    from semisvm.model_selection.choosing import SECONDS
     from semisvm.model_selection.column_choice import choose_columns
+    from semisvm.model_selection.method_choice import SECONDS
 
     features = prepared.features
     if features is None or not isinstance(data, Table):
@@ -342,7 +342,7 @@ def _choose(
     progress: Progress,
     limits: dict[str, Any],
 ) -> "Choice":
-    from semisvm.model_selection.choosing import choose
+    from semisvm.model_selection.method_choice import choose
 
     with progress.choosing() as callback:
         return choose(

@@ -14,7 +14,7 @@ import semisvm
 import semisvm.training
 from commands import run
 from problems import hide, two_blobs
-from semisvm.model_selection import choosing
+from semisvm.model_selection import method_choice
 from semisvm.tables import MatrixData
 from semisvm.tables.labels import text_labels
 
@@ -82,8 +82,8 @@ def test_notes_and_jobs_of_train(monkeypatch):
         jobs.append(options["parameters"]["n_jobs"])
         return choose(*arguments, **options)
 
-    choose = choosing.choose
-    monkeypatch.setattr(choosing, "choose", recorded)
+    choose = method_choice.choose
+    monkeypatch.setattr(method_choice, "choose", recorded)
     model = semisvm.train(data, notes=["2 rows were read twice."], n_jobs=1)
     assert "2 rows were read twice." in model.summary["notes"]
     assert jobs == [1]

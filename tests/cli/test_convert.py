@@ -120,7 +120,7 @@ def test_commands_that_need_all_rows_load_small_ones(made, tmp_path, monkeypatch
 
 
 def test_choice_and_calibration_take_a_few_rows(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("semisvm.model_selection.choosing.MOST_UNLABELED", 40)
+    monkeypatch.setattr("semisvm.model_selection.method_choice.MOST_UNLABELED", 40)
 
     def fitted(data, *options):
         run("fit", made / data, *options, "--probabilities", "-o", tmp_path / "m", "-q")

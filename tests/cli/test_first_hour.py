@@ -51,9 +51,9 @@ def test_the_command_to_fit_can_be_pasted(folder, monkeypatch):
 
 
 def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
-    from semisvm.model_selection import choosing
+    from semisvm.model_selection import method_choice
 
-    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
+    monkeypatch.setattr(method_choice, "QUICK", ("svm", "laprls"))
     message = "the option --unlabeled-weight has no effect: "
     options = ["--label", "the kind", "--unlabeled-weight", "0.5", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
@@ -72,9 +72,9 @@ def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
 
 
 def test_a_prior_acts_on_whatever_is_chosen(folder, tmp_path, monkeypatch):
-    from semisvm.model_selection import choosing
+    from semisvm.model_selection import method_choice
 
-    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
+    monkeypatch.setattr(method_choice, "QUICK", ("svm", "laprls"))
     options = ["--label", "the kind", "--prior", "c=0.3", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options)
     assert "no effect" not in result.output
@@ -128,7 +128,7 @@ def test_a_model_of_noise_is_called_one(folder, tmp_path):
 
 
 def test_compare_takes_what_is_quick(folder, monkeypatch):
-    from semisvm.model_selection import comparing as planning
+    from semisvm.model_selection import method_comparison as planning
 
     monkeypatch.setattr(planning, "SECONDS", 0.0)
     options = ["--label", "the kind", "--folds", "2"]

@@ -13,7 +13,7 @@ from problems import hide, two_blobs
 from semisvm.cli import progress
 from semisvm.cli.progress import Counted, Shown, Traced, counting
 from semisvm.estimators import registry
-from semisvm.model_selection.comparison import Step
+from semisvm.model_selection.comparison_result import Step
 from waiting import wait_until
 
 STEPS = [

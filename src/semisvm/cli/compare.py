@@ -18,7 +18,7 @@ from semisvm.estimators.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
-    from semisvm.model_selection.comparing import Plan
+    from semisvm.model_selection.method_comparison import Plan
     from semisvm.preparing import Prepared
     from semisvm.tables.table import MatrixData, Table
 
@@ -182,7 +182,7 @@ def _plan(
 ) -> "Plan":
     """Choose what is quick on data of this size, or all methods that were named."""
     from semisvm.designs.costs import Size
-    from semisvm.model_selection.comparing import plan
+    from semisvm.model_selection.method_comparison import plan
     from semisvm.tables.labels import count_labels
 
     size = Size.of(prepared.X, len(count_labels(prepared.labels)))

@@ -22,7 +22,7 @@ from semisvm.solvers.trace import Callback
 from semisvm.text import rough_time
 
 if TYPE_CHECKING:
-    from semisvm.model_selection.comparison import ProgressCallback, Step
+    from semisvm.model_selection.comparison_result import ProgressCallback, Step
 
 PAUSE = 5.0
 """Minimum seconds between two plain lines."""

@@ -216,8 +216,8 @@ def margins_of(scores: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def choose_method(prepared: Prepared, answers: Mapping[int, str], seed: int) -> Any:
-    """Choose a method by held-out labels; return a `semisvm.model_selection.choosing.Choice`."""
-    from semisvm.model_selection.choosing import choose
+    """Choose a method by held-out labels; return a `semisvm.model_selection.Choice`."""
+    from semisvm.model_selection.method_choice import choose
 
     labels = labels_of(answers, prepared.X.shape[0])
     return choose(prepared.X, labels, unlabeled=None, random_state=seed)

@@ -6,12 +6,12 @@ from semisvm.model_selection.audit import audit_labels as audit_labels
 from semisvm.model_selection.calibration import (
     CalibratedPartialClassifier as CalibratedPartialClassifier,
 )
+from semisvm.model_selection.candidates import Choice as Choice
 from semisvm.model_selection.certification import Certificate as Certificate
 from semisvm.model_selection.certification import certify as certify
-from semisvm.model_selection.choice import Choice as Choice
-from semisvm.model_selection.choosing import choose as choose
-from semisvm.model_selection.comparing import compare as compare
-from semisvm.model_selection.comparison import Comparison as Comparison
+from semisvm.model_selection.comparison_result import Comparison as Comparison
+from semisvm.model_selection.method_choice import choose as choose
+from semisvm.model_selection.method_comparison import compare as compare
 from semisvm.model_selection.metrics import PartialScorer as PartialScorer
 from semisvm.model_selection.metrics import partial_scorer as partial_scorer
 from semisvm.model_selection.powered_shares import Share as Share

@@ -2,8 +2,8 @@
 
 Methods are weighed rather than sorted, because few labels are little evidence of which one is best:
 weights follow the log-loss of labels that were held out, and are drawn to first ones
-(`semisvm.estimators.stacking`, `semisvm.model_selection.choice`). Where one method has most of the
-weight it is taken alone.
+(`semisvm.estimators.stacking`, `semisvm.model_selection.candidates`). Where one method has most
+of the weight it is taken alone.
 """
 
 import warnings
@@ -29,7 +29,7 @@ from semisvm.estimators.registry import Method, get, without_effect
 from semisvm.estimators.stacking import contrasts, spread, stacked_weights, without_small
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels
-from semisvm.model_selection.choice import (
+from semisvm.model_selection.candidates import (
     COMMITTEE,
     Choice,
     Entry,
@@ -40,7 +40,7 @@ from semisvm.model_selection.choice import (
     about_weights,
     given_up,
 )
-from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
+from semisvm.model_selection.comparison_result import Comparison, FoldScore, ProgressCallback
 from semisvm.model_selection.intervals import difference_interval
 from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups, rows_of_groups

@@ -19,8 +19,8 @@ from scipy.special import log_softmax
 from semisvm.compiling import WorkClock
 from semisvm.designs import Floats, Index
 from semisvm.estimators.stacking import SLOPE, contrasts, spread, stacked_weights
-from semisvm.model_selection.choice import Entry
-from semisvm.model_selection.comparison import ProgressCallback, Step
+from semisvm.model_selection.candidates import Entry
+from semisvm.model_selection.comparison_result import ProgressCallback, Step
 from semisvm.text import rough_time
 
 BEHIND = 2.5

@@ -16,7 +16,7 @@ from semisvm.designs import Floats
 from semisvm.model_selection.intervals import difference_interval
 
 if TYPE_CHECKING:
-    from semisvm.model_selection.comparison import Comparison, Difference
+    from semisvm.model_selection.comparison_result import Comparison, Difference
 
 MOST_FREQUENT = "most frequent class"
 FEWEST_LABELS = 6

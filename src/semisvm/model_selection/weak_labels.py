@@ -24,7 +24,7 @@ from semisvm.designs.validation import read_rows
 from semisvm.labels.confusion import Codes, Reliability, learn_reliability
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode, is_unlabeled, label_array
 from semisvm.maps.latent import fit_latent
-from semisvm.model_selection.choice import MANY_COLUMNS
+from semisvm.model_selection.candidates import MANY_COLUMNS
 from semisvm.text import series
 from semisvm.validation import check_same_length
 

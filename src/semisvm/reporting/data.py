@@ -179,7 +179,7 @@ def _comparison(found: Any, chosen: str | None) -> dict[str, Any] | None:
     """Return a comparison as data; its verdict is computed from the numbers, never kept."""
     if found is None:
         return None
-    from semisvm.model_selection.comparison import Comparison
+    from semisvm.model_selection.comparison_result import Comparison
 
     if isinstance(found, Mapping):
         found = Comparison.from_dict(found, chosen)

@@ -16,8 +16,8 @@ from problems import hide
 from promises import clusters
 from semisvm import NewtonSVC, SemiSupervisedCommittee, choose
 from semisvm.estimators.foreign import ForeignClassifier
-from semisvm.model_selection import choosing, cross_validation
-from semisvm.model_selection.choice import pool
+from semisvm.model_selection import cross_validation, method_choice
+from semisvm.model_selection.candidates import pool
 from semisvm.persistence import ModelFileError
 
 OTHERS = {
@@ -82,7 +82,7 @@ def test_what_a_committee_refuses(tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Try the supervised SVM, and others."""
-    monkeypatch.setattr(choosing, "QUICK", ("svm",))
+    monkeypatch.setattr(method_choice, "QUICK", ("svm",))
 
 
 def test_others_are_chosen_where_they_are_better(few):
@@ -134,7 +134,7 @@ def test_given_shares_and_one_method_have_a_report(few, monkeypatch):
         return [entry for entry in pool(*given) if entry.name in ("svm", "tsvm")]
 
     monkeypatch.setattr(cross_validation, "held_out_scores", scores)
-    monkeypatch.setattr(choosing, "pool", two)
+    monkeypatch.setattr(method_choice, "pool", two)
     model = semisvm.SemiSupervisedClassifier(class_prior=[0.4, 0.6]).fit(X, partly)
     assert str(model.report_).startswith("Chosen: svm.")
     assert model.report_.data["held_out"]["accuracy"] > 0.9

@@ -18,7 +18,7 @@ from semisvm.model_selection import (
     compare,
     hide_labels,
 )
-from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.comparison_result import Comparison, FoldScore
 
 
 def comparison(n_labeled=100, **scores):

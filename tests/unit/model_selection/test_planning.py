@@ -6,7 +6,7 @@ from scipy import sparse
 
 from semisvm.designs.costs import Size
 from semisvm.estimators import registry
-from semisvm.model_selection.comparing import SECONDS, plan
+from semisvm.model_selection.method_comparison import SECONDS, plan
 
 CANDIDATES = [m for m in registry.methods() if m.compared and (m.auto or m.suits.needs_unlabeled)]
 TEXTS = Size(7000, 10_000, 175_000, True, 2)

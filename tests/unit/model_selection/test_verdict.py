@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import choose, compare
-from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.comparison_result import Comparison, FoldScore
 from semisvm.model_selection.verdict import word_of
 from semisvm.reporting import render_card, report_data
 from semisvm.tables import Table

@@ -14,7 +14,7 @@ from semisvm.model_selection import (
     TransductiveSVCCV,
 )
 from semisvm.model_selection.calibration import Calibrator
-from semisvm.model_selection.choice import Choice
+from semisvm.model_selection.candidates import Choice
 from semisvm.persistence import ModelFileError
 from semisvm.tables import MatrixData
 

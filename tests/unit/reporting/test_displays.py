@@ -14,7 +14,7 @@ from semisvm import AnnealedSVC, EntropyRegularizedClassifier, NewtonSVC, Transd
 from semisvm.estimators.margins import describe_unlabeled, histogram, margin_width, margins
 from semisvm.methods import Trace
 from semisvm.model_selection import Comparison
-from semisvm.model_selection.comparison import FoldScore
+from semisvm.model_selection.comparison_result import FoldScore
 from semisvm.reporting import (
     ComparisonDisplay,
     DecisionBoundaryDisplay2D,

@@ -14,7 +14,7 @@ from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.estimators.registry import get
 from semisvm.model_selection import Comparison
-from semisvm.model_selection.comparison import FoldScore
+from semisvm.model_selection.comparison_result import FoldScore
 from semisvm.reporting import render, report_data, write_report
 from semisvm.reporting.data import ROUNDS
 from semisvm.reporting.figures import Scale

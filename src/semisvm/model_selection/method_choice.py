@@ -18,8 +18,8 @@ from semisvm.estimators.registry import methods
 from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.choice import Choice, Entry, ForeignMethod, pool
-from semisvm.model_selection.comparison import ProgressCallback
+from semisvm.model_selection.candidates import Choice, Entry, ForeignMethod, pool
+from semisvm.model_selection.comparison_result import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
 from semisvm.model_selection.metrics import OF_SCORES
 from semisvm.model_selection.splits import group_numbers

@@ -19,7 +19,7 @@ from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
 from semisvm.maps.graph_laplacian import NEIGHBORS
 from semisvm.maps.latent import LATENT, N_COMPONENTS
-from semisvm.model_selection.comparison import Comparison
+from semisvm.model_selection.comparison_result import Comparison
 from semisvm.model_selection.intervals import Interval
 
 COMMITTEE = "committee"

@@ -13,9 +13,9 @@ from semisvm import compiling
 from semisvm.designs.validation import typical_variance
 from semisvm.estimators import registry
 from semisvm.labels.partial import encode
-from semisvm.model_selection import choose, choosing, cross_validation
-from semisvm.model_selection.choice import Entry, about_weights, candidates, pool, suited_reg
-from semisvm.model_selection.comparison import Step
+from semisvm.model_selection import choose, cross_validation, method_choice
+from semisvm.model_selection.candidates import Entry, about_weights, candidates, pool, suited_reg
+from semisvm.model_selection.comparison_result import Step
 from semisvm.model_selection.cross_validation import too_few
 from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 
@@ -201,15 +201,15 @@ def test_methods_that_cannot_be_fitted_to_all_rows_are_not_tried():
     X, labels = np.ones((40, 20)), encode([0, 1, *[-1] * 199_998])
     listed = pool(X, labels, {"reg": 1.0})
     assert "gradient rbf" not in [entry.name for entry in listed]
-    kept, left_out = choosing._affordable(listed, 100.0)
+    kept, left_out = method_choice._affordable(listed, 100.0)
     assert left_out == {"laprls": "the fit to all rows would take about 4 min"}
     assert [entry.name for entry in kept] == [e.name for e in listed if e.name not in left_out]
-    kept, _ = choosing._affordable(listed, 0.0)
+    kept, _ = method_choice._affordable(listed, 0.0)
     assert [entry.name for entry in kept] == [entry.name for entry in listed[:2]]
 
 
 def test_what_is_left_out_is_a_reason(monkeypatch):
-    monkeypatch.setattr(choosing, "LAST_FIT", 0.0)
+    monkeypatch.setattr(method_choice, "LAST_FIT", 0.0)
     X, y = two_blobs()
     for n_labels in (3, 20):
         found = choose(X, np.where(np.arange(len(y)) < n_labels, y, -1), quick=True)
@@ -223,7 +223,7 @@ def test_what_is_left_out_is_a_reason(monkeypatch):
 @pytest.fixture
 def few(monkeypatch):
     """Try the supervised SVM and the transductive one only."""
-    monkeypatch.setattr(choosing, "QUICK", ("svm", "tsvm"))
+    monkeypatch.setattr(method_choice, "QUICK", ("svm", "tsvm"))
 
 
 def test_a_committee_or_one_method_and_the_reasons(few):
@@ -409,7 +409,7 @@ def test_a_class_with_one_label_is_no_obstacle(few):
 
 
 def test_large_data_are_sampled(few, monkeypatch):
-    monkeypatch.setattr(choosing, "MOST_UNLABELED", 30)
+    monkeypatch.setattr(method_choice, "MOST_UNLABELED", 30)
     X, y = two_blobs(100)
     choice = choose(X, hide(y, 20), quick=True)
     assert choice.methods.n_unlabeled == 30

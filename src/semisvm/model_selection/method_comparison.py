@@ -31,7 +31,7 @@ from semisvm.labels.partial import (
     label_array,
 )
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
+from semisvm.model_selection.comparison_result import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
 from semisvm.model_selection.metrics import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold, group_numbers, rows_of_groups
