@@ -4,9 +4,7 @@ The public names are imported when they are first used, so ``import semisvm`` is
 and compiles nothing.
 """
 
-from semisvm._lazy import attach, install_moved_paths
+from semisvm._lazy import attach
 from semisvm._version import __version__ as __version__
-
-install_moved_paths()
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -1,6 +1,5 @@
 """A fitted model with all it needs to predict from a file: features, settings, summary."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -489,10 +488,3 @@ def _sample(data: Any, most: int | None) -> Any:
     if isinstance(data, MatrixData):
         return replace(data, X=take_rows(data.X, rows), labels=None, lines=None)
     return take_rows(data, rows)
-
-
-def __getattr__(name: str) -> Any:
-    if name != "LabelsModel":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("LabelsModel is Model: use semisvm.Model.", DeprecationWarning, stacklevel=2)
-    return Model

@@ -615,12 +615,3 @@ def _calibrate_labels(estimator: Any, prepared: Prepared, random_state: int) -> 
             )
         except ValueError as error:
             raise DataError(f"probabilities need labelled rows to hold out: {error}") from error
-
-
-def train_labels(
-    data: Table | MatrixData, labels: SeveralLabels, method: str = AUTO, **options: Any
-) -> Model:
-    """Do what ``train(data, method, labels=labels)`` does; use that."""
-    message = "train_labels is replaced by train(data, method, labels=labels)."
-    warnings.warn(message, DeprecationWarning, stacklevel=2)
-    return train(data, method, labels=labels, **options)

@@ -9,7 +9,6 @@ from semisvm import MultiLabelSVC
 from semisvm.reporting import report_data
 from semisvm.tables import MatrixData
 from semisvm.tables.several_labels import SeveralLabels
-from semisvm.training import train_labels
 
 
 def problem(n=60, n_known=24):
@@ -81,15 +80,6 @@ def test_a_model_of_one_label_has_no_names_of_labels():
     data, labels = problem()
     one = MatrixData(data.X, labels.cells[:, 0])
     assert semisvm.train(one, "svm").label_names == []
-
-
-def test_the_old_names_still_work_and_warn(model):
-    data, labels = problem()
-    with pytest.warns(DeprecationWarning, match="LabelsModel is Model"):
-        assert semisvm.model.LabelsModel is semisvm.Model
-    with pytest.warns(DeprecationWarning, match="labels=labels"):
-        old = train_labels(data, labels, "svm", reg=1e-2)
-    np.testing.assert_array_equal(old.decision_function(data), model.decision_function(data))
 
 
 def test_reports_are_about_one_label(model):

@@ -10,19 +10,6 @@ predicts, with `estimates` of how good it is. `web` answers the requests of the 
 `security` accepts some, and `server` runs it.
 """
 
-import warnings
-from typing import Any
-
 from semisvm._lazy import attach
 
-_find, __dir__, __all__ = attach(__name__)
-
-_RENAMED = {"Sitting": "LabelingSession", "SittingError": "LabelingError"}
-"""Old name -> new name."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        text = f"semisvm.labelling.{name} is {_RENAMED[name]} now."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return _find(_RENAMED.get(name, name))
+__getattr__, __dir__, __all__ = attach(__name__)
