@@ -208,7 +208,10 @@ VIEWS: dict[str, Handler] = {
 
 WebHandler = Callable[[LabelingSession, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
-SCRIPTS = ("api", "app", "common", "dom", "files", "label", "lists", "progress", "row", "theme")
+SCRIPTS = (
+    *("api", "app", "classes", "common", "dom", "files", "label", "lists", "progress", "row"),
+    "theme",
+)
 PAGE = {
     "/": ("index.html", "text/html"),
     "/style.css": ("style.css", "text/css"),

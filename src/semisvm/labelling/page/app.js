@@ -1,6 +1,7 @@
 // Starts the page: tabs, keys, theme, help, and news from the server.
 
 import { get, isConnected, onConnection, showState, Refused } from "./api.js";
+import { seekClass } from "./classes.js";
 import { alertUser, keep, kept } from "./common.js";
 import { byId, show } from "./dom.js";
 import { startFiles } from "./files.js";
@@ -51,6 +52,7 @@ const LABELLING = {
   u: () => label.undo(),
   g: label.askGuess,
   e: label.unfold,
+  c: seekClass,
   n: () => byId("new-class").focus(),
 };
 

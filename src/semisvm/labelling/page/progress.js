@@ -67,12 +67,15 @@ function shareOf(one) {
 }
 
 function showShares(classes) {
-  byId("shares").replaceChildren(make("ul", { class: "shares" }, classes.map((one, k) => {
+  const list = make("ul", { class: "shares", "aria-label": "Classes and their shares" }, classes.map((one, k) => {
     const track = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: `fill c${k % 5}` }));
     track.firstChild.style.width = percent(one.share ?? 0, 1);
     const share = make("span", { class: "value", title: "estimated share of all rows, with its 95% interval" }, shareOf(one));
-    return make("li", {}, make("span", { dir: "auto" }, one.name), make("span", { class: "value" }, plural(one.count, "label")), track, share);
-  })));
+    return make("li", {}, make("span", { dir: "auto" }, one.name), make("span", { class: one.count ? "value" : "value none" }, one.count ? plural(one.count, "label") : "no label yet"), track, share);
+  }));
+  byId("shares").replaceChildren(list);
+  // a keyboard can scroll what has the focus
+  if (list.scrollHeight > list.clientHeight + 1) list.tabIndex = 0;
 }
 
 function ticks(low, high, most) {
