@@ -41,6 +41,7 @@ class FakeSession:
         self.seen = []
         self.columns = []
         self.guesses = guesses
+        self.because = [("word", 1.5), ("other", 0.5)]
         self.fitting = False
         self.version = 1
         self.lock = Lock()
@@ -124,8 +125,7 @@ class FakeSession:
     def guess(self, row):
         self._row(row)
         shares = {name: (0.7 if k == 0 else 0.3) for k, name in enumerate(self.names[:2])}
-        because = [("word", 1.5), ("other", 0.5)]
-        about = {"because": because, "model_number": 1}
+        about = {"because": self.because, "model_number": 1}
         about |= {"calibrated": True, "seen_answer": False}
         found = Facts(value=self.names[0], probabilities=shares, **about)
         return found if self.guesses else None

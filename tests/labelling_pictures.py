@@ -2,7 +2,7 @@
 
 Somebody labels invented mail in a browser, as in the tests of the page. Pictures that look as
 before stay as they are, whatever their bytes are: those depend on the browser and its fonts. Where
-there is no Chromium, all stay. ``python tests/labelling_pictures.py FOLDER --states`` takes pictures
+there is no Chromium, all stay. ``python tests/labelling_pictures.py FOLDER --states`` takes those
 of all states of the page, in several sizes and colours, to be looked at.
 """
 

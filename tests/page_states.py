@@ -36,6 +36,7 @@ def well_known(session, n_answered):
         return found
 
     session.status = status
+    session.because = [("budget", 1.5), ("fewer rooms", 0.9), ("monday", 0.4)]
 
 
 def empty(session):
@@ -114,6 +115,7 @@ PREPARED = {
     "learning": learning,
     "class-without-labels": class_without_labels,
     "long-text": long_text,
+    "find-in-row": long_text,
     "table": table,
     "20-classes": twenty_classes,
     "200-classes": two_hundred_classes,
@@ -131,6 +133,10 @@ def show(state, session, person):
         TROUBLES[state](session, person)
     elif state in ("guess", "long-text"):
         press_guess(person)
+    elif state == "find-in-row":
+        person.press("f")
+        person.page.keyboard.type("budget")
+        person.until("#within-note", "1 of")
     elif state in ("find", "sure", "doubts"):
         person.tab(state)
         person.page.wait_for_selector(f"#panel-{state} .pager")

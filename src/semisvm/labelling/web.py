@@ -209,8 +209,8 @@ VIEWS: dict[str, Handler] = {
 WebHandler = Callable[[LabelingSession, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
 SCRIPTS = (
-    *("api", "app", "classes", "common", "dom", "files", "label", "lists", "progress", "row"),
-    "theme",
+    *("api", "app", "cells", "classes", "common", "dom", "files", "label", "lists", "progress"),
+    *("row", "texts", "theme"),
 )
 PAGE = {
     "/": ("index.html", "text/html"),

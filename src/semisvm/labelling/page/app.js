@@ -8,6 +8,7 @@ import { startFiles } from "./files.js";
 import * as label from "./label.js";
 import { showList, startLists } from "./lists.js";
 import { onStatus, showStatus } from "./progress.js";
+import { findWithin } from "./texts.js";
 
 const TABS = ["label", "find", "sure", "doubts"];
 const THEMES = ["auto", "light", "dark"];
@@ -53,6 +54,7 @@ const LABELLING = {
   g: label.askGuess,
   e: label.unfold,
   c: seekClass,
+  f: findWithin,
   n: () => byId("new-class").focus(),
 };
 

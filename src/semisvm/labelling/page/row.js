@@ -1,39 +1,9 @@
 // A row, and what the model predicts for it.
 
-import { get } from "./api.js";
-import { chance, clean, count, make } from "./dom.js";
-
-const FOLD = 1400;
-// cells from which they are shown in columns side by side
-const MANY = 6;
-
-// Cuts at a space, if there is one near.
-function folded(text) {
-  const space = text.lastIndexOf(" ", FOLD);
-  return `${text.slice(0, space > FOLD / 2 ? space : FOLD)} …`;
-}
-
-function textBlock(field, row) {
-  const length = field.length ?? field.value.length;
-  const prose = make("p", { class: "prose", dir: "auto" }, field.value);
-  const block = make("section", { class: "text" }, make("h3", { dir: "auto" }, field.name), prose);
-  if (length <= FOLD) return block;
-  prose.textContent = clean(folded(field.value));
-  const closed = `Show all ${count(length)} characters`;
-  const button = make("button", { type: "button", class: "small fold", "aria-expanded": "false" }, closed);
-  button.addEventListener("click", async () => {
-    const open = button.getAttribute("aria-expanded") === "false";
-    if (open && field.value.length < length) {
-      const { view } = await get("row", { row, whole: "yes" });
-      field.value = view.fields.find((other) => other.name === field.name).value;
-    }
-    prose.textContent = clean(open ? field.value : folded(field.value));
-    button.setAttribute("aria-expanded", String(open));
-    button.textContent = open ? "Fold" : closed;
-  });
-  block.append(button);
-  return block;
-}
+import { cellBlock } from "./cells.js";
+import { keep, kept } from "./common.js";
+import { chance, make } from "./dom.js";
+import { markWords, showTexts } from "./texts.js";
 
 export const pictureSource = (row, name) => `/api/picture?${new URLSearchParams({ row, name })}`;
 
@@ -45,21 +15,16 @@ function pictureBlock(field, row) {
   return block;
 }
 
-function cell(field) {
-  const kind = field.kind === "number" ? "number" : null;
-  const empty = field.value === "" || field.value === null;
-  const value = empty ? make("span", { class: "quiet" }, "empty") : field.value;
-  return make("div", {}, make("dt", { dir: "auto" }, field.name), make("dd", { class: kind, dir: "auto" }, value));
-}
+let others = [];
 
 export function showRow(node, view) {
-  const pictures = view.fields.filter((field) => field.kind === "image");
-  const texts = view.fields.filter((field) => field.kind === "text");
-  const cells = view.fields.filter((field) => field.kind !== "image" && field.kind !== "text");
+  const of = (...kinds) => view.fields.filter((field) => kinds.includes(field.kind));
+  const [pictures, cells] = [of("image"), of("number", "category")];
+  others = cells.map((field) => field.name);
   node.replaceChildren(
     ...(pictures.length ? [make("div", { class: "pictures" }, pictures.map((field) => pictureBlock(field, view.row)))] : []),
-    ...texts.map((field) => textBlock(field, view.row)),
-    ...(cells.length ? [make("dl", { class: cells.length > MANY ? "cells many" : "cells" }, cells.map(cell))] : []),
+    ...showTexts(of("text"), view.row),
+    ...(cells.length ? [cellBlock(cells)] : []),
   );
 }
 
@@ -80,6 +45,19 @@ function reasons(because) {
   }));
 }
 
+// The words are those of the guess: they influence like it, and are marked with it only.
+function marker(because) {
+  const names = because.map(([name]) => name);
+  const box = make("input", { type: "checkbox", id: "mark", checked: kept("marks") !== "off" });
+  const mark = () => markWords(box.checked ? names : [], others);
+  box.addEventListener("change", () => {
+    keep("marks", box.checked ? null : "off");
+    mark();
+  });
+  mark();
+  return make("label", { class: "check quiet" }, box, "Mark these words in the text");
+}
+
 // None is shown before answers have shown how far it can be relied on.
 export const probabilityOf = (guess) => (guess.calibrated ? ` (${chance(guess.probabilities[guess.value])})` : "");
 
@@ -90,5 +68,6 @@ export function showGuess(node, guess) {
   }
   const what = make("p", {}, "The model predicts ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess), guess.seen_answer ? ". It has learned from your answer." : "");
   const why = guess.because.length ? [reasons(guess.because)] : [];
+  if (why.length && document.querySelector("#row .prose")) why.push(marker(guess.because));
   node.replaceChildren(what, ...why);
 }
