@@ -277,3 +277,20 @@ def test_downloads(person, session, tmp_path):
     assert waiting.value.suggested_filename == "rows.labelled.csv"
     waiting.value.save_as(tmp_path / "got.csv")
     assert (tmp_path / "got.csv").read_text().splitlines()[1].endswith(",ham")
+
+
+def test_certified_labels(person, session, tmp_path):
+    person.page.select_option("#bound", "5")
+    certify = person.page.get_by_role("button", name="Certify", exact=True)
+    certify.click()
+    person.until("#certified", "No row is certified at 5% yet")
+    expect(person.page.locator("#get-certified")).to_be_hidden()
+    session.certified = {3: "spam", 4: "ham"}
+    certify.click()
+    person.until("#certified", "4,120 of 5,000 rows are certified at 5%")
+    person.page.select_option("#bound", "1")
+    with person.page.expect_download() as waiting:
+        person.page.get_by_role("button", name="Labels of 2 certified rows").click()
+    assert waiting.value.suggested_filename == "rows.certified.csv"
+    waiting.value.save_as(tmp_path / "got.csv")
+    assert (tmp_path / "got.csv").read_text().splitlines()[1:] == ["4,spam,0.05", "5,ham,0.05"]

@@ -152,6 +152,12 @@ class Policy:
         self._place = 0
         self._queues: dict[str, list[int]] = {CLUSTER: [], UNCERTAIN: []}
 
+    def in_random_order(self, rows: Iterable[int]) -> list[int]:
+        """Return rows in the order in which random ones are drawn."""
+        rank = np.empty(len(self._random), dtype=np.intp)
+        rank[self._random] = np.arange(len(rank))
+        return sorted(rows, key=lambda row: int(rank[row]))
+
     def fill(self, reason: str, rows: Sequence[int]) -> None:
         """Replace a queue of candidates, best first."""
         self._queues[reason] = [int(row) for row in reversed(rows)]

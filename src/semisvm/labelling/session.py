@@ -18,6 +18,7 @@ from semisvm.labelling.answer_store import (
     class_names,
 )
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import Certifier
 from semisvm.labelling.fits import METHOD, model_of
 from semisvm.labelling.learner import EVERY, Background, Learner
 from semisvm.labelling.policy import Policy, Queries
@@ -131,6 +132,7 @@ class LabelingSession(SessionViews):
             changed=self._model_changed,
         )
         self._assessment = Assessment(self._pool, self._store)
+        self._certifier = Certifier(self._pool, self._policy, method, parameters)
         self._export_error: str | None = None
         self._exported = -1
         self._exports: Background | None = None

@@ -1,12 +1,14 @@
 """What a session shows without changing anything."""
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
 from semisvm.labelling.pool import IMAGE, Pool, read_picture
 from semisvm.labelling.records import (
@@ -20,6 +22,7 @@ from semisvm.labelling.records import (
     Status,
 )
 from semisvm.labelling.saved_answers import SavedAnswers
+from semisvm.tables.answers import write_answers
 
 WHICH = ("all", "answered", "open", "skipped")
 
@@ -32,6 +35,7 @@ class SessionViews:
     _store: SavedAnswers
     _learner: Learner
     _assessment: Assessment
+    _certifier: Certifier
     _news: int
     _export_error: str | None
 
@@ -151,6 +155,31 @@ class SessionViews:
             return None
         value = fitted.guess(row)
         return value, found.probabilities(fitted, row)[value] if found.is_calibrated else None
+
+    def certify(self, error: float = 0.02, confidence: float = 0.95) -> CertifiedRows:
+        """Return the rows that may take the label of the model.
+
+        With the given confidence, at most a share ``error`` of the certified rows is predicted
+        wrongly. Only rows that were asked for at random show this; they are looked at when there
+        are certain numbers of them, so that one may ask for certificates as often as one likes.
+
+        Parameters
+        ----------
+        error, confidence : float
+            Choose them before you see what they certify.
+        """
+        if not (0 < error < 1 and 0 < confidence < 1):
+            raise LabelingError("error and confidence must be above 0 and below 1.")
+        with self._lock:
+            marks = dict(self._store.marks)
+        return self._certifier.certify(marks, error, confidence)
+
+    def export_certified(
+        self, file: str | Path | BinaryIO, error: float = 0.02, confidence: float = 0.95
+    ) -> None:
+        """Write the labels of certified rows without an answer, as a CSV file of answers."""
+        labels, pool = self.certify(error, confidence).labels, self._pool
+        write_answers(file, pool.data, labels, {}, label=pool.label, key=pool.key)  # type: ignore[arg-type]
 
     def status(self) -> Status:
         """Return how far the session is."""

@@ -180,6 +180,20 @@ def doubts(session: LabelingSession, values: Values) -> dict[str, Any]:
     return listed(session.doubts(start=start, count=count))
 
 
+def bound(values: Values) -> float:
+    """Return the share of errors that a request allows, from per cent."""
+    percent = values.integer("percent", 2)
+    if not 0 < percent < 100:
+        raise RefusedError(400, "percent must be 1 to 99.")
+    return percent / 100
+
+
+def certified(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Count the rows that may take the label of the model; the page needs no list of them."""
+    found = session.certify(bound(values)).as_json()
+    return {"certified": {**found, "labels": len(found["labels"])}}
+
+
 def listed(found: Any) -> dict[str, Any]:
     """Return a list of rows."""
     return dict(found.as_json())
@@ -203,6 +217,7 @@ VIEWS: dict[str, Handler] = {
     "search": search,
     "sure": sure,
     "doubts": doubts,
+    "certified": certified,
 }
 
 
@@ -243,6 +258,7 @@ class Places:
             "labelled": f"{stem}.labelled.csv",
             "model": f"{stem}.semisvm",
             "report": f"{stem}.report.html",
+            "certified": f"{stem}.certified.csv",
         }
 
     def about(self, session: LabelingSession, values: Values) -> dict[str, Any]:
@@ -268,6 +284,7 @@ class Places:
             "labelled": session.export,
             "model": session.save,
             "report": session.report,
+            "certified": partial(session.export_certified, error=bound(values)),
         }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
         try:
