@@ -294,3 +294,22 @@ def test_certified_labels(person, session, tmp_path):
     assert waiting.value.suggested_filename == "rows.certified.csv"
     waiting.value.save_as(tmp_path / "got.csv")
     assert (tmp_path / "got.csv").read_text().splitlines()[1:] == ["4,spam,0.05", "5,ham,0.05"]
+
+
+def test_weak_labels_are_shown_or_hidden(person, session):
+    expect(person.page.locator("#weak-on")).to_be_hidden()
+    session.weak = {row: {"llm": "ham", "rule": "spam"} for row in range(3)}
+    person.reload()
+    person.until("#sources", "llm: right on 7 of 9 random rows")
+    assert person.text("#weak-labels") == ""
+    person.press("g")
+    person.until("#weak-labels", "llm: ham *rule: spam")
+    person.press_and_wait("1")
+    assert person.text("#weak-labels") == ""
+    person.press_and_wait("1")
+    person.page.check("#weak")
+    person.until("#weak-labels", "llm: ham")
+    person.press_and_wait("1")
+    # with them an answer is no test of the model, without them it is one
+    person.press_and_wait("1")
+    assert session.seen == [True, False, True, False]

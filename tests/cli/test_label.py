@@ -253,3 +253,18 @@ def test_the_page_is_there_and_ctrl_c_ends_it(mail):
         process.kill()
     assert "0 answers are in mail.answers.csv" in out, err
     assert process.returncode in (0, 130)
+
+
+def test_weak_labels_are_guesses_and_no_features(mail, person):
+    with open("mail.csv", newline="") as stream:
+        texts = [line["body"] for line in csv.DictReader(stream)]
+    with open("mail.csv", "w", newline="") as stream:
+        votes = [kind_of(row + (row % 5 == 0)) for row in range(len(texts))]
+        rows = zip(texts, votes, strict=True)
+        csv.writer(stream).writerows([["body", "llm"], *rows])
+    result = run("label", "mail.csv", "--label", "kind", "--weak", "llm", "--text", "body")
+    assert len(person()) == 1
+    assert "--weak llm" in result.stdout
+    lines = list(csv.DictReader((mail / "mail.answers.csv").read_text().splitlines()))
+    assert {line["kind"] for line in lines} == {"spam", "ham"}
+    assert "nosuch" in refusal("label", "mail.csv", "--weak", "nosuch")

@@ -48,6 +48,7 @@ def label(
         ),
     ] = None,
     text: shared.Text = None,
+    weak: shared.Weak = None,
     answers: Annotated[
         Output | None,
         file_option(
@@ -106,6 +107,7 @@ def label(
             features=Columns(text=text, others=columns).features(words),
             answers=place,
             random_state=seed,
+            weak=weak or (),
             reading={**marks.arguments(), **form.arguments()},
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )

@@ -6,7 +6,7 @@ Columns of pictures have paths beside the data file, or PNG and JPEG in base64.
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from semisvm.tables.opening import Options
 from semisvm.tables.row_hashes import counted, row_hashes
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table
+from semisvm.tables.votes import take_votes
 from semisvm.text import shortened
 
 IMAGE = "image"
@@ -73,6 +74,8 @@ class Pool:
         The matrix to learn from; its labels are those of the file.
     why_no_features : str or None
         Why there is nothing to learn from.
+    weak : dict of dict
+        Source of weak labels -> row -> its label.
     """
 
     data: Table | MatrixData
@@ -82,6 +85,7 @@ class Pool:
     given: dict[int, str]
     prepared: Prepared | None
     why_no_features: str | None = None
+    weak: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -95,6 +99,10 @@ class Pool:
     def columns(self) -> list[str]:
         """Columns that identify a row by its content."""
         return sorted(self.data.names) if isinstance(self.data, Table) else []
+
+    def weak_classes(self) -> list[str]:
+        """Return the classes of weak labels."""
+        return sorted({value for votes in self.weak.values() for value in votes.values()})
 
     def identities(self, key: str | None = None, columns: Sequence[str] | None = None) -> list[str]:
         """Return what the rows are called in a journal.
@@ -177,6 +185,7 @@ def make_pool(
     key: str | None,
     features: ColumnFeatures | None,
     vectors: AddVectors | None = None,
+    weak: Sequence[str] = (),
 ) -> Pool:
     """Look at rows: which columns are pictures, which are features.
 
@@ -189,6 +198,8 @@ def make_pool(
         Not fitted; by default one for all columns.
     vectors : AddVectors, optional
         See `LabelingSession`.
+    weak : sequence of str
+        Columns of weak labels, which are neither learned from nor shown as cells.
     """
     found = _taken(data, label)
     check_columns(found, label, key)
@@ -198,16 +209,22 @@ def make_pool(
     if isinstance(found, MatrixData):
         if vectors is not None:
             raise DataError("vectors are added to tables, but this is a matrix.", found.path)
+        if weak:
+            raise DataError(f"a matrix has no columns with names, so no {weak[0]!r}.", found.path)
         return Pool(found, label or LABEL, None, {}, given, _of_matrix(found))
     pictures = [name for name in found.names if holds_pictures(found.columns[name])]
-    left_out = [*pictures, *([] if key is None else [key])]
+    votes = take_votes(found, list(weak) or None, None)[1]
+    left_out = [*pictures, *weak, *([] if key is None else [key])]
     features, learnt = features or ColumnFeatures(), found.without(left_out)
     settings: dict[str, Any] = {}
     if vectors is not None:
         learnt, settings = vectors(learnt, features)
     prepared, why = _prepared(learnt, features, pictures, settings)
     kinds = _kinds(found, pictures, {} if prepared is None else prepared.features.kinds_)  # type: ignore[union-attr]
-    return Pool(found, label or LABEL, key, kinds, given, prepared, why)
+    for name in weak:
+        kinds.pop(name, None)
+    labels = {name: label_texts(own) for name, own in votes.items()}
+    return Pool(found, label or LABEL, key, kinds, given, prepared, why, labels)
 
 
 def _taken(data: Any, label: str | None) -> Table | MatrixData:

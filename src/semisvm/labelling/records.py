@@ -77,7 +77,7 @@ class Values:
         return [Values({name: item}).integer(name) for item in value]
 
 
-CLUSTER, UNCERTAIN, RANDOM = "cluster", "uncertain", "random"
+CLUSTER, SOURCE, UNCERTAIN, RANDOM = "cluster", "source", "uncertain", "random"
 """Reasons of a policy to ask for a row."""
 CHOSEN, SURE, FILE = "chosen", "sure", "file"
 """Other reasons why a row has an answer: a person found it, confirmed it, or a file had it."""
@@ -107,7 +107,7 @@ class Query(Record):
     ----------
     row : int
         From 0.
-    reason : {"cluster", "uncertain", "random"}
+    reason : {"cluster", "source", "uncertain", "random"}
     words : str
         Why this row, in a sentence.
     number : int
@@ -331,6 +331,8 @@ class Status(Record):
         Rises with every change.
     notes : list of str
         About the data and the journal.
+    sources : list of str
+        How often the weak labels of each source are right.
     """
 
     n_rows: int
@@ -351,6 +353,7 @@ class Status(Record):
     saved: bool
     version: int
     notes: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,16 @@ from semisvm.labelling.fits import METHOD, model_of
 from semisvm.labelling.learner import EVERY, Background, Learner
 from semisvm.labelling.policy import Policy, Queries
 from semisvm.labelling.pool import AddVectors, make_pool
-from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, LabelingError, Query
+from semisvm.labelling.records import (
+    CHOSEN,
+    CLUSTER,
+    RANDOM,
+    SOURCE,
+    SURE,
+    ChangedError,
+    LabelingError,
+    Query,
+)
 from semisvm.labelling.saved_answers import SavedAnswers, write_labelled
 from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
@@ -68,6 +77,10 @@ class LabelingSession(SessionViews):
     vectors : (table, features) -> (table, settings), optional
         Adds columns of vectors to learn from, and may change the features, which are not fitted;
         ``settings`` are kept with the model. The rows are shown, and found again, without them.
+    weak : sequence of str
+        Columns of weak labels, as of a language model. They are guesses to be shown, the models do
+        not learn from them, and rows whose answer says most about them are asked for first. Their
+        classes are those of the session if none are given.
     **parameters
         Of the estimator.
 
@@ -108,16 +121,19 @@ class LabelingSession(SessionViews):
         random_state: int = 0,
         settings: Mapping[str, Any] | None = None,
         vectors: AddVectors | None = None,
+        weak: Sequence[str] = (),
         **parameters: Any,
     ) -> None:
-        self._pool = make_pool(data, label, key, features, vectors)
-        self._store = SavedAnswers(self._pool, class_names(classes), answers)
+        self._pool = make_pool(data, label, key, features, vectors, weak)
+        named = class_names(classes) or self._pool.weak_classes()
+        self._store = SavedAnswers(self._pool, named, answers)
         earlier = self._store.last()
         self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
-        self._policy = Policy(len(self._pool), np.random.default_rng(random_state))
+        first = SOURCE if self._pool.weak else CLUSTER
+        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), first)
         self._queries = Queries(self._policy, self._store)
         self._learner = Learner(
             self._pool,

@@ -1,6 +1,7 @@
 """What a session shows without changing anything."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +23,7 @@ from semisvm.labelling.records import (
     Status,
 )
 from semisvm.labelling.saved_answers import SavedAnswers
+from semisvm.labelling.sources import about_sources
 from semisvm.tables.answers import write_answers
 
 WHICH = ("all", "answered", "open", "skipped")
@@ -70,6 +72,12 @@ class SessionViews:
         self._check_row(row)
         fitted = self._learner.fitted
         return None if fitted is None else self._assessment.guess(fitted, int(row))
+
+    def weak_labels(self, row: int) -> dict[str, str]:
+        """Return source -> its weak label of a row, of the sources that have one."""
+        self._check_row(row)
+        found = self._pool.weak
+        return {name: votes[row] for name, votes in found.items() if row in votes}
 
     def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
         """Find rows by words, all of which must occur; in any case, in any column.
@@ -188,7 +196,7 @@ class SessionViews:
             notes = [*self._store.notes, *self._pool_notes()]
             if self._export_error is not None:
                 notes.append(self._export_error)
-            return self._assessment.status(
+            found = self._assessment.status(
                 learner.fitted,
                 version=self._store.version + self._news,
                 fitting=learner.is_fitting,
@@ -196,6 +204,7 @@ class SessionViews:
                 saved=self._store.is_kept,
                 notes=notes,
             )
+            return replace(found, sources=about_sources(self._pool.weak, self._store.marks.items()))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared

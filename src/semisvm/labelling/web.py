@@ -51,7 +51,7 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
 
 def shown(session: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    return clipped(session.view(row).as_json(), most)
+    return {**clipped(session.view(row).as_json(), most), "weak": session.weak_labels(row)}
 
 
 def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
 import { answered, classButtons, classByKey, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
 import { byId, count, make, show } from "./dom.js";
-import { probabilityOf, showGuess, showRow } from "./row.js";
+import { probabilityOf, showGuess, showRow, showWeak } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
@@ -46,6 +46,8 @@ function present(view, query) {
   state.query = query;
   state.seen = false;
   byId("guess").replaceChildren();
+  byId("weak-labels").replaceChildren();
+  if (byId("weak").checked) showWeakLabels();
   const asked = query !== null && view !== null;
   byId("back").hidden = asked || view === null;
   byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
@@ -174,10 +176,18 @@ export function remove() {
   });
 }
 
+// They are guesses, and influence like them.
+function showWeakLabels() {
+  if (state.view === null || !Object.keys(state.view.weak).length) return;
+  state.seen = true;
+  showWeak(byId("weak-labels"), state.view.weak);
+}
+
 export async function askGuess() {
   if (state.view === null) return;
   const { row } = state.view;
   state.seen = true;
+  showWeakLabels();
   try {
     const { guess } = await get("guess", { row });
     if (currentRow() === row) showGuess(byId("guess"), guess);
@@ -235,6 +245,12 @@ export function startLabelling() {
   new ResizeObserver(room).observe(byId("choices"));
   startClasses(answer);
   byId("after").checked = kept("after") === "yes";
+  byId("weak").checked = kept("weak") === "yes";
+  byId("weak").addEventListener("change", () => {
+    keep("weak", byId("weak").checked ? "yes" : null);
+    byId("weak-labels").replaceChildren();
+    if (byId("weak").checked) showWeakLabels();
+  });
   byId("after").addEventListener("change", () => keep("after", byId("after").checked ? "yes" : "no"));
   byId("skip").addEventListener("click", skip);
   byId("undo").addEventListener("click", () => undo());

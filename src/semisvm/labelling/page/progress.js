@@ -38,10 +38,14 @@ function showNumbers(status) {
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
   show(byId("advice"), status.advice);
-  const notes = byId("notes");
-  if (notes.children.length !== status.notes.length) {
-    notes.replaceChildren(...status.notes.map((note) => make("li", {}, note)));
-  }
+  showList(byId("notes"), status.notes);
+  showList(byId("sources"), status.sources);
+  byId("weak-on").hidden = !status.sources.length;
+}
+
+function showList(node, texts) {
+  while (node.children.length > texts.length) node.lastChild.remove();
+  texts.forEach((text, k) => show(node.children[k] ?? node.appendChild(make("li")), text));
 }
 
 function showModel(status) {

@@ -61,6 +61,11 @@ function marker(because) {
 // None is shown before answers have shown how far it can be relied on.
 export const probabilityOf = (guess) => (guess.calibrated ? ` (${chance(guess.probabilities[guess.value])})` : "");
 
+export function showWeak(node, weak) {
+  const sources = Object.entries(weak);
+  if (sources.length) node.replaceChildren(make("p", { class: "weak-labels" }, sources.map(([name, value]) => make("span", {}, `${name}: `, make("strong", { dir: "auto" }, value)))));
+}
+
 export function showGuess(node, guess) {
   if (guess === null) {
     node.replaceChildren(make("p", { class: "quiet" }, "There is no model yet: it comes after the first few answers."));
