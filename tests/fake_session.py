@@ -216,7 +216,8 @@ class FakeSession:
 
     def picture(self, row, name):
         cell = next(cell for column, _, cell in self.columns if column == name)
-        return SimpleNamespace(media_type="image/png", content=b64decode(cell))
+        kind = "image/png" if cell.startswith("iVBO") else "audio/wav"
+        return SimpleNamespace(media_type=kind, content=b64decode(cell))
 
     def export(self, file):
         lines = [

@@ -1,4 +1,8 @@
-"""How rows are shown: long texts, and tables with many columns."""
+"""How rows are shown: long texts, tables with many columns, pictures and recordings."""
+
+import io
+import wave
+from base64 import b64encode
 
 from playwright.sync_api import expect
 
@@ -100,3 +104,54 @@ def test_chosen_columns_come_first(person, session):
     assert shown(person) == ["column 3", "column 20"]
     person.reload()
     assert shown(person) == ["column 3", "column 20"]
+
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
+    "=="
+)
+
+
+def test_a_picture_is_enlarged_by_keyboard(person, session):
+    session.columns = [("photo", "image", PNG)]
+    person.reload()
+    person.page.wait_for_function("document.querySelector('#row img').naturalWidth === 1")
+    person.press("z")
+    large = person.page.get_by_role("dialog", name="Picture").get_by_role("img")
+    expect(large).to_be_visible()
+    person.until("#zoom-size", "^100%$")
+    for key, size in (("+", 2), ("+", 4), ("-", 2), ("1", 1)):
+        person.press(key)
+        person.until("#zoom-size", f"^{size}00%$")
+        assert large.bounding_box()["width"] == size
+    assert session.events == []
+    person.press("Escape")
+    expect(large).to_be_hidden()
+    person.press_and_wait("1")
+    assert session.marks[0] == ("answer", "spam")
+
+
+def recording(seconds=2.0, rate=8000):
+    content = io.BytesIO()
+    with wave.open(content, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(1)
+        sound.setframerate(rate)
+        sound.writeframes(bytes([128]) * int(seconds * rate))
+    return b64encode(content.getvalue()).decode()
+
+
+def test_a_recording_is_played_by_keyboard(person, session):
+    session.columns = [("call", "audio", recording()), ("other", "audio", b64encode(b"x").decode())]
+    person.reload()
+    person.page.wait_for_function("document.querySelector('#row audio').duration === 2")
+    expect(person.page.locator("#row")).to_contain_text("This recording cannot be played")
+    paused = "document.querySelector('#row audio').paused"
+    assert person.page.evaluate(paused)
+    person.press("p")
+    person.page.wait_for_function(f"!{paused}")
+    # any place of it can be gone to
+    person.page.evaluate("document.querySelector('#row audio').currentTime = 1.5")
+    person.page.wait_for_function("document.querySelector('#row audio').currentTime >= 1.5")
+    person.press("p")
+    person.page.wait_for_function(paused)

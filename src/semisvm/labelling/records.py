@@ -128,9 +128,10 @@ class Field(Record):
     ----------
     name : str
         Of the column.
-    kind : {"text", "number", "category", "image"}
+    kind : {"text", "number", "category", "image", "audio"}
     value : str
-        Of an image, what stands in the file; ``LabelingSession.picture`` has the image itself.
+        Of an image or recording, what stands in the file; ``LabelingSession.picture`` has the
+        image itself.
     """
 
     name: str
@@ -358,12 +359,12 @@ class Status(Record):
 
 @dataclass(frozen=True)
 class Picture(Record):
-    """An image of a row.
+    """An image or recording of a row.
 
     Attributes
     ----------
     media_type : str
-        "image/png" or "image/jpeg".
+        Such as "image/png" or "audio/wav".
     content : bytes
     """
 

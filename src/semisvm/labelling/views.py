@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
-from semisvm.labelling.pool import IMAGE, Pool, read_picture
+from semisvm.labelling.media import AUDIO, IMAGE, read_media
+from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import (
     ChangedError,
     Found,
@@ -53,7 +54,7 @@ class SessionViews:
         return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
 
     def picture(self, row: int, name: str) -> Picture:
-        """Return a picture of a row.
+        """Return a picture or a recording of a row.
 
         Parameters
         ----------
@@ -63,9 +64,9 @@ class SessionViews:
         """
         self._check_row(row)
         for found in self._pool.fields(row):
-            if found.name == name and found.kind == IMAGE:
-                return read_picture(found.value, self._pool.folder)
-        raise LabelingError(f"The column {name!r} holds no pictures.")
+            if found.name == name and found.kind in (IMAGE, AUDIO):
+                return read_media(found.value, self._pool.folder)
+        raise LabelingError(f"The column {name!r} holds no pictures or recordings.")
 
     def guess(self, row: int) -> Guess | None:
         """Return what the model predicts for a row; None before the first fit."""

@@ -42,7 +42,7 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     """Shorten the texts of a row; ``length`` is how long they are."""
     fields = []
     for field in view["fields"]:
-        value, length = field["value"], PATH_TEXT if field["kind"] == "image" else most
+        value, length = field["value"], PATH_TEXT if field["kind"] in ("image", "audio") else most
         if isinstance(value, str) and len(value) > length:
             field = {**field, "value": value[:length], "length": len(value)}
         fields.append(field)

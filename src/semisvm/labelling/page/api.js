@@ -72,6 +72,8 @@ async function request(path, options = {}, read = (response) => response.json(),
   return data;
 }
 
+export const getBlob = (path) => request(path, {}, (response) => response.blob());
+
 // Files and models take a while: the model may have to be fitted first.
 export const getFile = (name, values = {}) =>
   request(`/api/download?${new URLSearchParams({ what: name, ...values })}`, {}, (response) => response.blob(), 30 * PATIENCE);
