@@ -25,10 +25,10 @@ from semisvm.labelling.policy import Policy, Queries
 from semisvm.labelling.pool import AddVectors, make_pool
 from semisvm.labelling.records import (
     CHOSEN,
-    CLUSTER,
     RANDOM,
     SOURCE,
     SURE,
+    UNCERTAIN,
     ChangedError,
     LabelingError,
     Query,
@@ -132,8 +132,8 @@ class LabelingSession(SessionViews):
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
-        first = SOURCE if self._pool.weak else CLUSTER
-        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), first)
+        doubtful = SOURCE if self._pool.weak else UNCERTAIN
+        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), doubtful)
         self._queries = Queries(self._policy, self._store)
         self._learner = Learner(
             self._pool,
