@@ -43,6 +43,8 @@ class FakeSession:
         self.guesses = guesses
         self.certified = {}
         self.weak = {}
+        self.comments = {}
+        self.rejected = []
         self.because = [("word", 1.5), ("other", 0.5)]
         self.fitting = False
         self.version = 1
@@ -81,15 +83,31 @@ class FakeSession:
         words = "It is the next row of the file."
         return Facts(row=row, reason="random", words=words, number=number)
 
-    def answer(self, row, value, *, seen_guess=False, client=None, version=None):
+    def _comment(self, row, comment):
+        if comment is not None:
+            self.comments[row] = comment.strip()
+
+    def answer(self, row, value, *, seen_guess=False, client=None, version=None, comment=None):
         if value not in self.names:
             raise LabelingError(f"there is no class {value!r}.")
+        self._comment(row, comment)
         event = self._change("answer", [row], value, client, version)
         self.seen.append(seen_guess)
         return event
 
-    def skip(self, row, *, client=None, version=None):
+    def skip(self, row, *, client=None, version=None, comment=None, none=False):
+        self._comment(row, comment)
+        self.rejected += [row] if none else []
         return self._change("skip", [row], None, client, version)
+
+    def name_the_rest(self, name, *, client=None):
+        rows, self.rejected = self.rejected, []
+        self.names += [] if name in self.names else [name]
+        self.confirm(rows, name, client=client)
+        return len(rows)
+
+    def remark(self, row):
+        return {"comment": self.comments.get(row, ""), "none": row in self.rejected}
 
     def remove(self, row, *, client=None, version=None):
         return self._change("remove", [row], None, client, version)
@@ -209,6 +227,7 @@ class FakeSession:
             version=self.version,
             notes=[],
             sources=["llm: right on 7 of 9 random rows (45% to 94%)."] if self.weak else [],
+            n_none=len(self.rejected),
         )
 
     def learn(self, auto=False):

@@ -92,6 +92,14 @@ def finished(session):
         session.answer(row, session.names[row % 2])
 
 
+def remarks(session):
+    well_known(session, 60)
+    session.weak = {row: {"llm": "ham", "rules": "spam"} for row in range(100)}
+    session.comments = {60: "The second half contradicts the first"}
+    for row in range(70, 74):
+        session.skip(row, none=True)
+
+
 def press_guess(person):
     person.press("g")
     person.until("#guess", "The model predicts")
@@ -116,6 +124,7 @@ PREPARED = {
     "class-without-labels": class_without_labels,
     "long-text": long_text,
     "find-in-row": long_text,
+    "remarks": remarks,
     "table": table,
     "20-classes": twenty_classes,
     "200-classes": two_hundred_classes,
@@ -131,7 +140,7 @@ def show(state, session, person):
     person.reload()
     if state in TROUBLES:
         TROUBLES[state](session, person)
-    elif state in ("guess", "long-text"):
+    elif state in ("guess", "long-text", "remarks"):
         press_guess(person)
     elif state == "find-in-row":
         person.press("f")

@@ -313,3 +313,41 @@ def test_weak_labels_are_shown_or_hidden(person, session):
     # with them an answer is no test of the model, without them it is one
     person.press_and_wait("1")
     assert session.seen == [True, False, True, False]
+
+
+def test_none_of_these_becomes_a_class(person, session):
+    expect(person.page.locator("#name-rest")).to_be_hidden()
+    assert person.press_and_wait("0") == "1"
+    person.until("#last", "row 1 is none of these")
+    person.page.get_by_role("button", name="None of these").click()
+    person.until("#n-none", "2 rows in none of these classes")
+    person.page.get_by_role("button", name="row 2").click()
+    person.until("#reason", "You said: none of these classes")
+    person.page.fill("#rest-name", "news")
+    person.press("Enter")
+    expect(person.page.get_by_role("button", name="news")).to_be_visible()
+    assert session.marks == {0: ("answer", "news"), 1: ("answer", "news")}
+    expect(person.page.locator("#name-rest")).to_be_hidden()
+
+
+def test_a_comment_goes_with_the_answer(person, session):
+    person.press("m")
+    person.page.keyboard.type("not sure: 1 or 2?")
+    person.press("Enter")
+    assert session.marks == {}
+    person.press_and_wait("1")
+    assert session.comments == {0: "not sure: 1 or 2?"}
+    expect(person.page.locator("#comment")).to_be_hidden()
+    person.press_and_wait("s")
+    person.page.get_by_role("button", name="row 2").click()
+    person.until("#reason", "You skipped")
+    assert session.comments == {0: "not sure: 1 or 2?"}
+    person.tab("find")
+    person.page.get_by_role("button", name="Open row 1", exact=True).click()
+    field = person.page.locator("#comment")
+    expect(field).to_have_value("not sure: 1 or 2?")
+    field.fill("")
+    person.press("Enter")
+    person.press_and_wait("2")
+    assert session.comments == {0: ""}
+    assert session.marks[0] == ("answer", "ham")

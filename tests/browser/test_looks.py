@@ -164,14 +164,15 @@ def test_every_control_has_a_name(person, session):
 def test_the_order_of_the_focus(person):
     """From top to bottom, with an outline that can be seen."""
     seen = []
-    for _ in range(15):
+    for _ in range(17):
         person.press("Tab")
         name, visible = probe(person, "focus")
         assert visible, name
         seen.append(name)
     order = [
-        *("Skip to the row", "tab-label", "theme", "help", "1spam", "2ham", "skip", "undo"),
-        *("ask-guess", "new-class", "Add", "after", "learn", "learn-auto", "get-labelled"),
+        *("Skip to the row", "tab-label", "theme", "help", "1spam", "2ham", "skip", "none", "undo"),
+        *("ask-guess", "remark", "new-class", "Add", "after", "learn", "learn-auto"),
+        "get-labelled",
     ]
     assert seen == order
 

@@ -30,7 +30,8 @@ class Event(Record):
     of : int or None
         Number of the event that is undone.
     facts : dict
-        About the answer: ``reason``, ``client``, ``seen_guess``; ``guess`` and ``scores`` of the
+        About the answer: ``reason``, ``client``, ``seen_guess``, ``comment``; ``none`` of a row
+        that was skipped since it belongs to no class; ``guess`` and ``scores`` of the
         model that had not seen the row, and ``labels``, to how many it was fitted.
     """
 
@@ -64,6 +65,16 @@ class Mark:
     def reason(self) -> str:
         """Why the row was looked at."""
         return str(self.facts.get("reason", FILE))
+
+    @property
+    def comment(self) -> str:
+        """What was written about the row."""
+        return str(self.facts.get("comment", ""))
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the row belongs to none of the classes."""
+        return self.value is None and bool(self.facts.get("none"))
 
 
 @dataclass
@@ -114,6 +125,14 @@ class AnswerStore:
     def answers(self) -> dict[int, str]:
         """Return row -> answer."""
         return {row: m.value for row, m in self.marks.items() if m.value is not None}
+
+    def rejected(self) -> list[int]:
+        """Return the rows that belong to none of the classes."""
+        return [row for row, mark in self.marks.items() if mark.is_none]
+
+    def comments(self) -> dict[int, str]:
+        """Return row -> comment."""
+        return {row: mark.comment for row, mark in self.marks.items() if mark.comment}
 
     def is_open(self, row: int) -> bool:
         """Return whether a row has neither an answer nor been skipped."""

@@ -334,6 +334,8 @@ class Status(Record):
         About the data and the journal.
     sources : list of str
         How often the weak labels of each source are right.
+    n_none : int
+        Skipped rows that belong to none of the classes.
     """
 
     n_rows: int
@@ -355,6 +357,7 @@ class Status(Record):
     version: int
     notes: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    n_none: int = 0
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from semisvm.tables.errors import DataError
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.writing import write_text
 
+COMMENT = "comment"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -40,6 +41,7 @@ def write_labelled(
     data: Table | MatrixData,
     label: str,
     answers: Mapping[int, str],
+    comments: Mapping[int, str],
 ) -> None:
     """Write all rows with their labels; the file appears whole or not at all.
 
@@ -50,19 +52,21 @@ def write_labelled(
         only the numbers and labels of rows are written.
     data : Table or MatrixData
     label : str
-        Name of the label column, which comes last.
+        Name of the label column, which comes after those of the data.
     answers : mapping
         Row -> label; other rows get a blank.
+    comments : mapping
+        Row -> comment; with none there is no column for them.
     """
     named = isinstance(file, (str, Path))
     suffix = Path(str(file)).suffix.lower() if named else ".csv"
     with write_text(file) as stream:
         if suffix == ".jsonl":
-            for line in _lines(data, label, answers):
+            for line in _lines(data, label, answers, comments):
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
             return
         table = csv.writer(stream, delimiter=DELIMITERS.get(suffix, ","), lineterminator="\n")
-        lines = _lines(data, label, answers)
+        lines = _lines(data, label, answers, comments)
         first = next(lines)
         table.writerow(first)
         table.writerow(first.values())
@@ -70,15 +74,18 @@ def write_labelled(
 
 
 def _lines(
-    data: Table | MatrixData, label: str, answers: Mapping[int, str]
+    data: Table | MatrixData,
+    label: str,
+    answers: Mapping[int, str],
+    comments: Mapping[int, str],
 ) -> Iterator[dict[str, Any]]:
-    if isinstance(data, MatrixData):
-        for row in range(len(data)):
-            yield {ROW: row + 1, label: answers.get(row, "")}
-        return
-    columns = {name: data.text(name) for name in data.names}
+    columns: dict[str, Any] = {ROW: range(1, len(data) + 1)}
+    if isinstance(data, Table):
+        columns = {name: data.text(name) for name in data.names}
+    name = COMMENT if COMMENT not in columns and label != COMMENT else f"{label} {COMMENT}"
     for row, cells in enumerate(zip(*columns.values(), strict=True)):
-        yield {**dict(zip(columns, cells, strict=True)), label: answers.get(row, "")}
+        line = {**dict(zip(columns, cells, strict=True)), label: answers.get(row, "")}
+        yield {**line, name: comments.get(row, "")} if comments else line
 
 
 DATA, CLASSES, EXPORT = "data", "classes", "export"

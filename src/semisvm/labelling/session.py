@@ -217,6 +217,7 @@ class LabelingSession(SessionViews):
         seen_guess: bool = False,
         client: str | None = None,
         version: int | None = None,
+        comment: str | None = None,
     ) -> Event:
         """Give a row its class, or another one than before.
 
@@ -233,23 +234,65 @@ class LabelingSession(SessionViews):
         version : int, optional
             That of the row when it was looked at. If the row has been changed since, a
             `ChangedError` is raised.
+        comment : str, optional
+            About the row; None keeps the one that is there.
         """
         with self._lock:
             self._check_row(row)
             self._check_class(value)
             self._check_version(row, version)
-            facts = {**self._facts(row, seen_guess), "client": client}
+            facts = {**self._facts(row, seen_guess), **self._note(row, comment), "client": client}
             return self._record(Event(0, ANSWER, (row,), value, facts=facts))
 
-    def skip(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
-        """Put a row aside: it is not asked for again, and it stays unlabelled for the model."""
+    def skip(
+        self,
+        row: int,
+        *,
+        client: str | None = None,
+        version: int | None = None,
+        comment: str | None = None,
+        none: bool = False,
+    ) -> Event:
+        """Put a row aside: it is not asked for again, and it stays unlabelled for the model.
+
+        Parameters
+        ----------
+        row : int
+        client : str, optional
+        version : int, optional
+        comment : str, optional
+            As for `answer`.
+        none : bool, default=False
+            Whether it belongs to none of the classes; `name_the_rest` makes a class of such rows.
+        """
         with self._lock:
             self._check_row(row)
             self._check_version(row, version)
             if self._has_answer(row):
                 raise LabelingError("This row has an answer: remove the answer to skip the row.")
-            facts = {"reason": self._reason(row), "client": client}
+            facts: dict[str, Any] = {"reason": self._reason(row), **self._note(row, comment)}
+            facts |= {"none": True, "client": client} if none else {"client": client}
             return self._record(Event(0, SKIP, (row,), facts=facts))
+
+    def name_the_rest(self, name: str, *, client: str | None = None) -> int:
+        """Make a class of the rows that belong to none of the others; return how many there are.
+
+        Parameters
+        ----------
+        name : str
+            Of the class, which may be there already.
+        client : str, optional
+        """
+        with self._lock:
+            wanted, rows = class_name(name), self._store.rejected()
+            if not rows:
+                raise LabelingError("No row was said to belong to none of the classes.")
+            if wanted not in self._store.classes:
+                self.add_class(wanted, client=client)
+            for row in rows:
+                facts = {k: v for k, v in self._store.marks[row].facts.items() if k != "none"}
+                self._record(Event(0, ANSWER, (row,), wanted, facts={**facts, "client": client}))
+            return len(rows)
 
     def remove(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
         """Take an answer back, or a skip: the row is open again."""
@@ -327,6 +370,13 @@ class LabelingSession(SessionViews):
         if fitted is None or row in fitted.answers:
             return facts
         return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
+
+    def _note(self, row: int, comment: str | None) -> dict[str, str]:
+        """Return the comment of a row, as a fact of its answer."""
+        mark = self._store.marks.get(row)
+        before = "" if mark is None else mark.comment
+        text = before if comment is None else comment.strip()
+        return {"comment": text} if text or before else {}
 
     def _reason(self, row: int) -> str:
         mark = self._store.marks.get(row)
@@ -415,11 +465,12 @@ class LabelingSession(SessionViews):
     def export(self, file: str | Path | BinaryIO) -> None:
         """Write all rows with their labels, as CSV; by the name of a file also TSV or JSON lines.
 
-        Rows without an answer have a blank label.
+        Rows without an answer have a blank label. Comments are in a column of their own, if there
+        are any.
         """
         with self._lock:
-            answers = self._store.answers()
-        write_labelled(file, self._pool.data, self._pool.label, answers)
+            answers, comments = self._store.answers(), self._store.comments()
+        write_labelled(file, self._pool.data, self._pool.label, answers, comments)
 
     def _export_answers(self) -> None:
         try:

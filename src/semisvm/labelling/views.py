@@ -74,6 +74,12 @@ class SessionViews:
         fitted = self._learner.fitted
         return None if fitted is None else self._assessment.guess(fitted, int(row))
 
+    def remark(self, row: int) -> dict[str, Any]:
+        """Return the ``comment`` of a row, and whether it belongs to ``none`` of the classes."""
+        self._check_row(row)
+        mark = self._store.marks.get(row)
+        return {"comment": mark.comment if mark else "", "none": bool(mark and mark.is_none)}
+
     def weak_labels(self, row: int) -> dict[str, str]:
         """Return source -> its weak label of a row, of the sources that have one."""
         self._check_row(row)
@@ -205,7 +211,8 @@ class SessionViews:
                 saved=self._store.is_kept,
                 notes=notes,
             )
-            return replace(found, sources=about_sources(self._pool.weak, self._store.marks.items()))
+            sources = about_sources(self._pool.weak, self._store.marks.items())
+            return replace(found, sources=sources, n_none=len(self._store.rejected()))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared

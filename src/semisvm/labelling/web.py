@@ -51,7 +51,8 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
 
 def shown(session: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    return {**clipped(session.view(row).as_json(), most), "weak": session.weak_labels(row)}
+    more = {"weak": session.weak_labels(row), **session.remark(row)}
+    return {**clipped(session.view(row).as_json(), most), **more}
 
 
 def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
@@ -73,18 +74,24 @@ def who(values: Values) -> dict[str, Any]:
     return {"client": values.text("client"), "version": values.optional_integer("version")}
 
 
+def remarked(values: Values) -> dict[str, Any]:
+    """Return the comment that comes with an answer; none keeps the one that is there."""
+    return {"comment": None if values.optional("comment") is None else values.text("comment")}
+
+
 def answer(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Keep an answer. The guess is that of before the answer."""
     row, value = values.integer("row"), values.text("value")
     guess = guessed(session, row) if values.flag("want_guess") else None
-    session.answer(row, value, seen_guess=values.flag("seen_guess"), **who(values))
+    about = {**who(values), **remarked(values)}
+    session.answer(row, value, seen_guess=values.flag("seen_guess"), **about)
     return {"saved": {"row": row, "value": value, "guess": guess}, **following(session, values)}
 
 
 def skip(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Set a row aside."""
     row = values.integer("row")
-    session.skip(row, **who(values))
+    session.skip(row, none=values.flag("none"), **who(values), **remarked(values))
     return {"saved": {"row": row, "value": None}, **following(session, values)}
 
 
@@ -133,6 +140,12 @@ def add_class(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Add a class."""
     session.add_class(values.text("name"), client=values.text("client"))
     return {"status": session.status().as_json()}
+
+
+def name_the_rest(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Make a class of the rows that belong to none."""
+    named = session.name_the_rest(values.text("name"), client=values.text("client"))
+    return {"named": named, "status": session.status().as_json()}
 
 
 def learn(session: LabelingSession, values: Values) -> dict[str, Any]:
@@ -208,6 +221,7 @@ ACTIONS: dict[str, Handler] = {
     "remove": remove,
     "confirm": confirm,
     "classes": add_class,
+    "name-the-rest": name_the_rest,
     "learn": learn,
 }
 VIEWS: dict[str, Handler] = {

@@ -52,7 +52,9 @@ function find() {
 
 const ANYWHERE = { "?": () => byId("help-box").showModal(), "/": find };
 const LABELLING = {
-  s: label.skip,
+  s: () => label.skip(),
+  0: () => label.skip(true),
+  m: label.remark,
   u: () => label.undo(),
   g: label.askGuess,
   e: label.unfold,

@@ -2,7 +2,7 @@
 
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
 import { answered, classButtons, classByKey, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
-import { byId, count, make, show } from "./dom.js";
+import { byId, count, make, plural, show } from "./dom.js";
 import { probabilityOf, showGuess, showRow, showWeak } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
@@ -48,6 +48,8 @@ function present(view, query) {
   byId("guess").replaceChildren();
   byId("weak-labels").replaceChildren();
   if (byId("weak").checked) showWeakLabels();
+  byId("comment").value = view?.comment ?? "";
+  showComment(byId("comment").value !== "");
   const asked = query !== null && view !== null;
   byId("back").hidden = asked || view === null;
   byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
@@ -78,13 +80,31 @@ function showEnd(node) {
 
 function opened(view) {
   if (view.answer !== null) return `You answered ${view.answer}. Another answer replaces it.`;
+  if (view.none) return "You said: none of these classes.";
   return view.skipped ? "You skipped this row." : "This row has no answer.";
+}
+
+function showComment(on) {
+  byId("comment-place").hidden = !on;
+  byId("remark").setAttribute("aria-expanded", String(on));
+}
+
+export function remark() {
+  const on = byId("comment-place").hidden || document.activeElement !== byId("comment");
+  showComment(on);
+  if (on) byId("comment").focus();
+}
+
+// A blank removes the comment that is there.
+function commented() {
+  const text = byId("comment").value.trim();
+  return text === state.view.comment ? {} : { comment: text || " " };
 }
 
 export function enable() {
   const off = !isConnected();
   for (const button of classButtons()) button.disabled = off || state.view === null;
-  for (const id of ["skip", "ask-guess", "remove"]) byId(id).disabled = off || state.view === null;
+  for (const id of ["skip", "none", "remark", "ask-guess", "remove"]) byId(id).disabled = off || state.view === null;
   for (const id of ["undo", "learn", "learn-auto", "save"]) byId(id).disabled = off;
 }
 
@@ -96,7 +116,7 @@ export function answer(value) {
   if (state.view === null) return;
   const { row, key, version } = state.view;
   const wants = byId("after").checked;
-  const values = { row, value, version, seen_guess: state.seen, want_guess: wants };
+  const values = { row, value, version, seen_guess: state.seen, want_guess: wants, ...commented() };
   change("answer", values, (data) => {
     answered(value);
     showLast(row, key, value, wants ? data.saved.guess : null);
@@ -110,10 +130,10 @@ export function answerByKey(number) {
   if (name !== undefined) answer(name);
 }
 
-function showLast(row, key, value, guess) {
+function showLast(row, key, value, guess, aside = " skipped") {
   const link = make("button", { type: "button", class: "link" }, `row ${key}`);
   link.addEventListener("click", () => openRow(row));
-  const what = make("p", {}, "Last: ", link, value === null ? " skipped" : " is ", value === null ? null : make("strong", { dir: "auto" }, value));
+  const what = make("p", {}, "Last: ", link, value === null ? aside : " is ", value === null ? null : make("strong", { dir: "auto" }, value));
   const parts = [what];
   if (guess) {
     const same = guess.value === value;
@@ -123,12 +143,12 @@ function showLast(row, key, value, guess) {
   byId("last").replaceChildren(...parts);
 }
 
-export function skip() {
+export function skip(none = false) {
   if (state.view === null) return;
   const { row, key, version } = state.view;
-  change("skip", { row, version }, (data) => {
-    showLast(row, key, null, null);
-    announce(`Row ${key} is skipped.`);
+  change("skip", { row, version, none, ...commented() }, (data) => {
+    showLast(row, key, null, null, none ? " is none of these" : " skipped");
+    announce(none ? `Row ${key} is none of these.` : `Row ${key} is skipped.`);
     present(data.view, data.query);
   });
 }
@@ -252,7 +272,16 @@ export function startLabelling() {
     if (byId("weak").checked) showWeakLabels();
   });
   byId("after").addEventListener("change", () => keep("after", byId("after").checked ? "yes" : "no"));
-  byId("skip").addEventListener("click", skip);
+  byId("skip").addEventListener("click", () => skip());
+  byId("none").addEventListener("click", () => skip(true));
+  byId("remark").addEventListener("click", remark);
+  byId("comment").addEventListener("keydown", (event) => event.key === "Enter" && byId("comment").blur());
+  byId("name-rest").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const name = byId("rest-name").value.trim();
+    const done = (data) => announce(`${plural(data.named, "row")} are ${name} now.`);
+    if (name && (await change("name-the-rest", { name }, done))) byId("rest-name").value = "";
+  });
   byId("undo").addEventListener("click", () => undo());
   byId("remove").addEventListener("click", remove);
   byId("back").addEventListener("click", next);

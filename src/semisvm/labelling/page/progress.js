@@ -38,6 +38,8 @@ function showNumbers(status) {
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
   show(byId("advice"), status.advice);
+  byId("name-rest").hidden = !status.n_none;
+  show(byId("n-none"), `${plural(status.n_none, "row")} in none of these classes.`);
   showList(byId("notes"), status.notes);
   showList(byId("sources"), status.sources);
   byId("weak-on").hidden = !status.sources.length;
