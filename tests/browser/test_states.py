@@ -145,3 +145,35 @@ def test_the_end_leads_on(person, session):
     person.until("#row", "What is left")
     person.page.get_by_role("button", name="Find rows and change answers").click()
     expect(person.page.locator("#panel-find")).to_be_visible()
+
+
+def test_a_hierarchy_by_keyboard(person, session):
+    kinds = ["animal/cat", "animal/dog", "animal/bird/owl", "animal/bird/duck", "plant/tree"]
+    session.names = [*kinds, "plant/moss", "stone", "water/salt", *(f"tool/{k}" for k in range(12))]
+    person.reload()
+    buttons = person.page.locator("#answers button")
+    expect(buttons).to_have_text(
+        ["1animal4 classes ›", "2plant2 classes ›", "3stone", "4water/salt", "5tool12 classes ›"]
+    )
+    person.press("1")
+    expect(buttons).to_have_text(["1cat", "2dog", "3bird2 classes ›"])
+    person.press("3")
+    expect(buttons).to_have_text(["1owl", "2duck"])
+    person.press("Backspace")
+    person.press("3")
+    person.press_and_wait("2")
+    assert session.marks[0] == ("answer", "animal/bird/duck")
+    # from the top again
+    person.press("1")
+    person.press("Escape")
+    person.press_and_wait("3")
+    assert session.marks[1] == ("answer", "stone")
+    person.press("5")
+    expect(buttons).to_have_count(12)
+    person.page.get_by_role("button", name="Up").click()
+    expect(buttons).to_have_count(5)
+    # of an answer, the way to it is marked
+    person.tab("find")
+    person.page.get_by_role("button", name="Open row 1", exact=True).click()
+    expect(buttons.first).to_have_attribute("aria-pressed", "true")
+    expect(buttons.nth(1)).to_have_attribute("aria-pressed", "false")

@@ -1,7 +1,7 @@
 // Starts the page: tabs, keys, theme, help, and news from the server.
 
 import { get, isConnected, onConnection, showState, Refused } from "./api.js";
-import { seekClass } from "./classes.js";
+import { seekClass, takeByKey, up } from "./classes.js";
 import { alertUser, keep, kept } from "./common.js";
 import { byId, show } from "./dom.js";
 import { startFiles } from "./files.js";
@@ -59,6 +59,7 @@ const LABELLING = {
   g: label.askGuess,
   e: label.unfold,
   c: seekClass,
+  Backspace: up,
   f: findWithin,
   z: zoomPicture,
   p: playSound,
@@ -78,6 +79,7 @@ function onKey(event) {
     if (!byId("alert").hidden) alertUser("");
     else if (event.target instanceof HTMLElement && event.target.matches("input, select")) event.target.blur();
     else if (!onTab("label")) select("label");
+    else if (up()) return;
     else if (!byId("back").hidden) label.next();
     return;
   }
@@ -89,7 +91,7 @@ function onKey(event) {
     act();
   } else if (/^[1-9]$/.test(key) && onTab("label")) {
     event.preventDefault();
-    label.answerByKey(Number(key));
+    takeByKey(Number(key));
   }
 }
 

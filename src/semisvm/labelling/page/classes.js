@@ -7,13 +7,54 @@ const SEVERAL = 9;
 const MANY = 20;
 const SHOWN = 12;
 
+// between the parts of a name of a class in a hierarchy
+const BETWEEN = "/";
+
 let names = null;
+let path = "";
 let keys = new Map();
 let recent = [];
 let chosen = null;
+let tree = false;
 let choose = () => {};
 
-export const classByKey = (number) => names?.[number - 1];
+// More classes than keys, with names such as "animal/cat", are a hierarchy.
+const isTree = () => names.length > SEVERAL && names.some((name) => {
+  const start = name.slice(0, name.indexOf(BETWEEN) + 1);
+  return start !== "" && names.filter((other) => other.startsWith(start)).length > 1;
+});
+
+// What is one level below a path: classes, and groups of them.
+function below() {
+  const found = new Map();
+  for (const name of names.filter((one) => one.startsWith(path))) {
+    const rest = name.slice(path.length);
+    const at = rest.indexOf(BETWEEN);
+    const group = at < 0 ? name : path + rest.slice(0, at + 1);
+    found.set(group, [...(found.get(group) ?? []), name]);
+  }
+  // a class alone in its group needs no step of its own
+  return [...found].map(([group, own]) => (own.length === 1 ? own[0] : group));
+}
+
+function go(to) {
+  path = to;
+  draw();
+  byId("up").hidden = path === "";
+}
+
+export function up() {
+  if (path === "") return false;
+  go(path.slice(0, path.slice(0, -1).lastIndexOf(BETWEEN) + 1));
+  return true;
+}
+
+const take = (name) => (name.endsWith(BETWEEN) && !names.includes(name) ? go(name) : choose(name));
+
+export function takeByKey(number) {
+  const name = names === null ? undefined : (tree ? below() : names)[number - 1];
+  if (name !== undefined) take(name);
+}
 
 const isLong = () => names.length > MANY;
 
@@ -37,14 +78,16 @@ function usual() {
   return [...first, ...new Set([...used.slice(0, SHOWN - SEVERAL), ...rest])].slice(0, SHOWN);
 }
 
-function button(name, k, first) {
-  const key = keys.get(name);
+function button(name, key, first) {
   const hint = first ? "Enter" : key;
-  const node = make("button", { type: "button", class: `answer c${names.indexOf(name) % 5}` },
-    hint ? make("kbd", {}, hint) : null, make("span", { dir: "auto" }, name));
+  const group = names.includes(name) ? 0 : names.filter((other) => other.startsWith(name)).length;
+  const text = tree && !first ? name.slice(path.length).replace(/\/$/, "") : name;
+  const node = make("button", { type: "button", class: `answer c${Math.max(0, names.indexOf(name)) % 5}` },
+    hint ? make("kbd", {}, hint) : null, make("span", { dir: "auto" }, text),
+    group ? make("span", { class: "quiet" }, `${count(group)} classes ›`) : null);
   node.dataset.value = name;
   if (key) node.setAttribute("aria-keyshortcuts", key);
-  node.addEventListener("click", () => choose(name));
+  node.addEventListener("click", () => take(name));
   return node;
 }
 
@@ -52,10 +95,12 @@ function draw() {
   const box = byId("answers");
   const letters = byId("seek-class").value.trim();
   const seeking = isLong() && letters !== "";
-  const shown = seeking ? found(letters) : isLong() ? usual() : names;
+  const shown = seeking ? found(letters) : tree ? below() : isLong() ? usual() : names;
+  const most = seeking || (isLong() && !tree) ? SHOWN : shown.length;
+  const keyOf = (name, k) => (tree ? (k < SEVERAL ? String(k + 1) : null) : keys.get(name));
   // what is below does not move while somebody types
   box.style.minHeight = seeking ? `${box.offsetHeight}px` : "";
-  box.replaceChildren(...shown.slice(0, isLong() ? SHOWN : shown.length).map((name, k) => button(name, k, seeking && k === 0)));
+  box.replaceChildren(...shown.slice(0, most).map((name, k) => button(name, seeking ? null : keyOf(name, k), seeking && k === 0)));
   show(byId("seek-note"), seeking ? foundText(shown.length) : "");
   if (!names.length) box.replaceChildren(make("p", { class: "quiet" }, "Name at least two classes, one after the other."));
   markAnswer(chosen);
@@ -69,6 +114,8 @@ export function showClasses(classes) {
   const given = classes.map((one) => one.name);
   if (JSON.stringify(given) === JSON.stringify(names)) return false;
   names = given;
+  tree = isTree();
+  path = "";
   keys = new Map(classes.filter((one) => one.key !== null).map((one) => [one.name, String(one.key)]));
   byId("panel-label").classList.toggle("nameless", !names.length);
   byId("answers").classList.toggle("low", names.length > SEVERAL);
@@ -82,13 +129,18 @@ export const classButtons = () => byId("answers").querySelectorAll("button");
 
 export function markAnswer(value) {
   chosen = value;
-  for (const node of classButtons()) node.setAttribute("aria-pressed", String(node.dataset.value === clean(value ?? "")));
+  for (const node of classButtons()) {
+    const own = node.dataset.value;
+    const inside = own.endsWith(BETWEEN) && !names.includes(own) && chosen?.startsWith(own);
+    node.setAttribute("aria-pressed", String(Boolean(inside) || own === clean(value ?? "")));
+  }
 }
 
 // The letters of the last answer are gone; who typed them goes on typing.
 export function answered(name) {
   recent = [name, ...recent.filter((other) => other !== name)].slice(0, SHOWN);
   byId("seek-class").value = "";
+  if (tree) go("");
   if (names !== null && isLong()) draw();
 }
 
@@ -98,6 +150,7 @@ export function seekClass() {
 
 export function startClasses(onChoice) {
   choose = onChoice;
+  byId("up").addEventListener("click", up);
   byId("seek-class").addEventListener("input", draw);
   byId("seek").addEventListener("submit", (event) => {
     event.preventDefault();

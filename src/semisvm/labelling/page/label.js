@@ -1,7 +1,7 @@
 // Labelling one row after the other.
 
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
-import { answered, classButtons, classByKey, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
+import { answered, classButtons, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
 import { byId, count, make, plural, show } from "./dom.js";
 import { probabilityOf, showGuess, showRow, showWeak } from "./row.js";
 import { showStatus } from "./progress.js";
@@ -123,11 +123,6 @@ export function answer(value) {
     announce(`Saved: row ${key} is ${value}.`);
     present(data.view, data.query);
   });
-}
-
-export function answerByKey(number) {
-  const name = classByKey(number);
-  if (name !== undefined) answer(name);
 }
 
 function showLast(row, key, value, guess, aside = " skipped") {
