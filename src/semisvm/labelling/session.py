@@ -79,8 +79,8 @@ class LabelingSession(SessionViews):
         ``settings`` are kept with the model. The rows are shown, and found again, without them.
     weak : sequence of str
         Columns of weak labels, as of a language model. They are guesses to be shown, the models do
-        not learn from them, and rows whose answer says most about them are asked for first. Their
-        classes are those of the session if none are given.
+        not learn from them, and a fifth of the rows are those whose answer says most about them.
+        Their classes are those of the session if none are given.
     **parameters
         Of the estimator.
 
