@@ -21,7 +21,7 @@ from semisvm.tables.answers import LABEL, check_columns
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_table
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
+from semisvm.tables.kinds import TYPES, find_kind
 from semisvm.tables.labels import label_texts
 from semisvm.tables.opening import Options
 from semisvm.tables.row_hashes import counted, row_hashes
@@ -39,13 +39,6 @@ LARGEST = 20_000_000
 LOOKED_AT = 100
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""
-SHOWN = {
-    TEXT: "text",
-    NUMERIC: "number",
-    CATEGORICAL: "category",
-    TIME: "category",
-    IMAGE: IMAGE,
-}
 LONG = 60
 """Characters from which a cell of no kind is text."""
 MOST_ENTRIES = 50
@@ -252,10 +245,12 @@ def _prepared(
 def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for name in table.names:
-        kind = IMAGE if name in pictures else used.get(name) or find_kind(table, name).name
-        if kind == VECTOR:
-            continue  # hundreds of numbers are unreadable
-        found[name] = SHOWN.get(kind or "") or _by_length(table, name)
+        kind = used.get(name) or find_kind(table, name).name
+        shown = TYPES[kind].shown_as if kind is not None else _by_length(table, name)
+        if name in pictures:
+            shown = IMAGE
+        if shown is not None:
+            found[name] = shown
     return found
 
 

@@ -24,10 +24,10 @@ from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.labels import LabelCodes
 from semisvm.tables.opening import CHUNK_ROWS, Options
 from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_file
+from semisvm.tables.row_vectors import EMBEDDINGS, RowVectors
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.vector_columns import EMBEDDINGS, RowVectors
 
 FLOATS = ("float64", "float32")
 

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
+from semisvm.persistence.archive import Arrays, Budget, split_names
 from semisvm.persistence.column_states import restore_features
 from semisvm.persistence.json_values import from_plain, to_plain
-from semisvm.persistence.schema import (
+from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
+from semisvm.tables.errors import ModelFileError
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Record,
@@ -32,8 +35,6 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
-from semisvm.tables.features import ColumnFeatures
 
 DROP, PASSTHROUGH, REMAINDER = "drop", "passthrough", "remainder"
 BYTES_A_COLUMN = 500

@@ -15,9 +15,9 @@ from semisvm.tables.reading import FORMATS as FORMATS
 from semisvm.tables.reading import find_format as find_format
 from semisvm.tables.reading import read as read
 from semisvm.tables.reading import read_chunks as read_chunks
+from semisvm.tables.row_vectors import encode_texts as encode_texts
 from semisvm.tables.rows_writing import write_rows as write_rows
 from semisvm.tables.table import MatrixData as MatrixData
 from semisvm.tables.table import Table as Table
-from semisvm.tables.vector_columns import encode_texts as encode_texts
 from semisvm.tables.writing import write_bytes as write_bytes
 from semisvm.tables.writing import write_text as write_text

@@ -19,9 +19,9 @@ from semisvm.tables.labels import Labels, about_missing, text_labels
 from semisvm.tables.opening import Options
 from semisvm.tables.reading import TABLES, find_format, read
 from semisvm.tables.row_hashes import counted, row_hashes
+from semisvm.tables.row_vectors import without_vectors
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
-from semisvm.tables.vector_columns import without_vectors
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 

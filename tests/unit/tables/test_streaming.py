@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
-from semisvm.tables.streaming import NumberTally, StreamedFeatures, Tally
+from semisvm.tables.blocks import BoundedCounts
+from semisvm.tables.number_columns import NumberTally
+from semisvm.tables.streaming import StreamedFeatures
 
 N = 300
 
@@ -85,13 +87,13 @@ def test_too_few_words_or_numbers(table):
 
 def test_a_tally_forgets_the_rarest_and_reports_it():
     rng = np.random.default_rng(0)
-    tally = Tally(most=100)
+    tally = BoundedCounts(most=100)
     for k in range(2000):
         tally.add(["often", f"once {k}", f"word {rng.integers(30)}"])
     assert len(tally.counts) <= 100
     assert 2000 - tally.forgotten <= tally.counts["often"] <= 2000
     assert "hash_columns=" in tally.note("text")[0]
-    assert Tally().note("text") == []
+    assert BoundedCounts().note("text") == []
 
 
 def test_the_sample_of_medians_is_drawn_from_all_rows():
@@ -99,7 +101,7 @@ def test_the_sample_of_medians_is_drawn_from_all_rows():
     tally._most = 100
     for k in range(0, 5000, 50):
         tally.add(as_table({"x": np.arange(k, k + 50.0)}))
-    block = tally.block(None)
+    block = tally.block(["x"], 0, None)
     assert abs(block.median[0] - 2500) < 600
     assert np.isclose(block.mean[0], 2499.5)
     assert np.isclose(block.scale[0], np.arange(5000).std())
@@ -109,4 +111,4 @@ def test_a_constant_column_is_not_blown_up():
     tally = NumberTally(["x"])
     for n in (3, 7, 11):
         tally.add(as_table({"x": np.full(n, 0.1)}))
-    assert tally.block(None).scale[0] == 1.0
+    assert tally.block(["x"], 0, None).scale[0] == 1.0

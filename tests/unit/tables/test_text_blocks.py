@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
 from semisvm.tables.streaming import StreamedFeatures
-from semisvm.tables.text_blocks import language_words, read_stop_words
+from semisvm.tables.text_columns import language_words, read_stop_words
 
 TEXTS = [
     "The cat and the dog don't sleep",

@@ -10,8 +10,8 @@ import pytest
 
 from semisvm import SemiSupervisedClassifier, train
 from semisvm.tables import ColumnFeatures, DataError, as_table, find_kind, read
-from semisvm.tables.kinds import PARTS, read_times
 from semisvm.tables.streaming import StreamedFeatures
+from semisvm.tables.time_columns import PARTS, read_times
 
 START = datetime(2024, 1, 1, 6)  # a Monday
 N = 400

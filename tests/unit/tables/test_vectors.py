@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import semisvm
 from semisvm.tables import ColumnFeatures, DataError, Table, as_table, encode_texts
+from semisvm.tables.row_vectors import load_encoder
 from semisvm.tables.streaming import StreamedFeatures
-from semisvm.tables.vector_columns import load_encoder
 
 RNG = np.random.default_rng(0)
 VECTORS = 5.0 + RNG.normal(size=(30, 4))

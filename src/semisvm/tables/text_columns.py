@@ -19,10 +19,32 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.preprocessing import normalize
 
-from semisvm.tables.blocks import Arrays, OneColumn, State
+from semisvm.tables.blocks import (
+    EMPTY,
+    LEVEL_SHARE,
+    SAME,
+    Arrays,
+    BlockOptions,
+    BoundedCounts,
+    Cells,
+    Kind,
+    OneColumn,
+    State,
+    Tally,
+)
 from semisvm.tables.errors import DataError
-from semisvm.tables.kinds import TEXT
 from semisvm.tables.opening import open_text
+from semisvm.tables.schema import (
+    MOST_COLUMNS,
+    Array,
+    Record,
+    flag,
+    listed,
+    one_of,
+    ordered,
+    text,
+    whole,
+)
 from semisvm.tables.table import Table
 from semisvm.text import did_you_mean, listing
 
@@ -30,6 +52,17 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 """Of a word: two or more letters or digits."""
 MAX_NGRAM = 20
 """Longest n-gram: a text has as many of each length as it has words, each as long as n words."""
+TEXT_WORDS = 3.0
+"""Values of so many words on average are text."""
+
+SHORT_WORDS = 1.5
+"""And values of so many words, if they are no categories."""
+
+TEXT_LENGTH = 60.0
+"""And so are values of so many characters on average, with or without spaces."""
+
+ID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
+"""A UUID, or a hash of 64 bits or more."""
 SETTINGS = ("analyzer", "ngram_range", "lowercase", "strip_accents", "token_pattern")
 STOP_WORDS = "stop_words"
 """A setting that is kept where there are some; the first files had none."""
@@ -158,6 +191,25 @@ def _checked(words: Iterable[str]) -> Iterable[str]:
         yield word
 
 
+NO_WORDS = "the texts of the column have no words."
+TOO_RARE = (
+    "no word of the column occurs in {} rows or more: lower the parameter min_df, or add rows."
+)
+NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))
+WORDS = Record(
+    {
+        "analyzer": one_of("word", "char", "char_wb"),
+        "ngram_range": NGRAMS,
+        "lowercase": flag,
+        "strip_accents": one_of(None, "ascii", "unicode"),
+        # an untrusted pattern may take for ever; this one takes linear time
+        "token_pattern": one_of(TOKEN_PATTERN),
+    },
+    {STOP_WORDS: listed(text, least=1, unique=True)},
+)
+"""What a word is, in a model file."""
+
+
 @dataclass
 class TextBlock(OneColumn):
     """Words, or n-grams, of a text column, weighted by tf-idf.
@@ -172,28 +224,57 @@ class TextBlock(OneColumn):
     column: str
     counter: Any
     weights: Any
-    kind = TEXT
+    kind = "text"
+    title = "words"
+    shown_as = "text"
+    stored = Record(
+        {
+            "kind": text,
+            "column": text,
+            "settings": WORDS,
+            "words": listed(text, "words", least=1, unique=True),
+            "idf": Array("f", ("words",), low=0.0),
+        }
+    )
 
     @classmethod
-    def fit(cls, table: Table, column: str, **settings: Any) -> tuple[Self, Any]:
-        """Learn the words and their weights; return the block and the rows of the table.
+    def recognise(cls, cells: Cells) -> Kind | None:
+        """Recognise texts that hardly repeat, of several words or characters; refuse hashes."""
+        texts, distinct = cells.words, cells.n_distinct
+        if not texts or distinct == 1:
+            return Kind(None, SAME if texts else EMPTY)
+        n = len(texts)
+        if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(text) for text in texts):
+            what = "distinct hashes, like an identifier"
+            return Kind(None, f"{distinct} of its {n} values are {what}")
+        n_words = sum(text.count(" ") + 1 for text in texts) / n
+        is_long = n_words >= TEXT_WORDS or sum(map(len, texts)) / n >= TEXT_LENGTH
+        if not cells.has_few and is_long:
+            return Kind(cls.kind, f"{distinct} distinct values of {n_words:.0f} words on average")
+        if not cells.repeats and n_words >= SHORT_WORDS:
+            return Kind(cls.kind, f"{distinct} distinct values of {n_words:.1f} words on average")
+        return None
 
-        Parameters
-        ----------
-        table : Table
-        column : str
-        **settings
-            Of `CountVectorizer`.
-        """
-        check_ngrams(settings.get("ngram_range", (1, 1)))
-        counter = CountVectorizer(dtype=np.float64, token_pattern=TOKEN_PATTERN, **settings)
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Learn the words and their weights."""
+        (column,) = columns
+        check_ngrams(options.words["ngram_range"])
+        counter = CountVectorizer(
+            dtype=np.float64, token_pattern=TOKEN_PATTERN, **options.words, **options.limits
+        )
         try:
             counts = counter.fit_transform(table.text(column))
         except ValueError as error:
-            raise _explained(error, table, column, settings["min_df"]) from error
+            raise _explained(error, table, column, options.limits["min_df"]) from error
         counts.sort_indices()  # so that rows are summed in the order of later calls
         weights = TfidfTransformer(sublinear_tf=True).fit(counts)
         return cls(column, counter, weights), weights.transform(counts)
+
+    @classmethod
+    def tally(cls, columns: list[str], options: BlockOptions) -> "WordTally":
+        """Return what counts the column of a table that comes piece by piece."""
+        return WordTally(columns[0], options)
 
     def matrix(self, table: Table) -> Any:
         """Compute the tf-idf rows."""
@@ -247,20 +328,15 @@ class TextBlock(OneColumn):
         weights.idf_ = idf
         return cls(state["column"], counter, weights)
 
+    @classmethod
+    def size_of_names(cls, state: State) -> int:
+        """Return the bytes of the column in the names of words."""
+        return len(state["column"].encode()) * len(state["words"])
+
     def count_unknown(
         self, table: Table, min_df: int | float, n_fitted: int | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the words of each row that are unknown, and all.
-
-        Parameters
-        ----------
-        table : Table
-        min_df : int or float
-            The setting of the fit.
-        n_fitted : int, optional
-            If these are rows of the fit, their number; words then count as known if they would be
-            without the row.
-        """
+        """Count the words of each row that are unknown, and all."""
         known = set(self.words()) if n_fitted is None else self._in_other_rows(min_df, n_fitted)
         analyze = self.counter.build_analyzer()
         words = [analyze(text) for text in table.text(self.column)]
@@ -280,19 +356,65 @@ class TextBlock(OneColumn):
 
 def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exception:
     if "empty vocabulary" in str(error):
-        message = "the texts of the column have no words."
+        message = NO_WORDS
     elif "no terms remain" in str(error).lower():
-        message = (
-            f"no word of the column occurs in {min_df} rows or more: lower the parameter min_df, "
-            "or add rows."
-        )
+        message = TOO_RARE.format(min_df)
     else:
         return error
     return DataError(message, table.path, None, column)
 
 
-HASHED = "hashed"
-MOST_COLUMNS = 2**31 - 1
+class WordTally(Tally):
+    """The words of a text column."""
+
+    def __init__(self, column: str, options: BlockOptions) -> None:
+        check_ngrams(options.words["ngram_range"])
+        self.column, self.words = column, options.words
+        self._limits = options.limits
+        self._analyze = CountVectorizer(token_pattern=TOKEN_PATTERN, **self.words).build_analyzer()
+        self.rows = BoundedCounts()
+        self._times = None if options.limits["max_features"] is None else BoundedCounts()
+
+    def add(self, table: Table) -> None:
+        """Count the words of some rows."""
+        for cell in table.text(self.column):
+            found = self._analyze(cell)
+            self.rows.add(set(found))
+            if self._times is not None:
+                self._times.add(found)
+
+    def merge(self, other: "WordTally") -> None:
+        """Add what was counted in other rows."""
+        self.rows.merge(other.rows)
+        if self._times is not None and other._times is not None:
+            self._times.merge(other._times)
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> TextBlock:
+        """Choose the words that are features, and weight them."""
+        counts = self.rows.counts
+        if not counts:
+            raise DataError(NO_WORDS, path, None, self.column)
+        min_df, max_df, most = (self._limits[name] for name in ("min_df", "max_df", "max_features"))
+        low, high = _count_of(min_df, n_rows), _count_of(max_df, n_rows)
+        kept = sorted(word for word, count in counts.items() if low <= count <= high)
+        if self._times is not None:
+            times = self._times.counts
+            kept = sorted(sorted(kept, key=lambda word: -times[word])[:most])
+        if not kept:
+            raise DataError(TOO_RARE.format(min_df), path, None, self.column)
+        rows = np.array([counts[word] for word in kept], dtype=np.float64)
+        settings = {"lowercase": True, "strip_accents": None, "token_pattern": TOKEN_PATTERN}
+        state = {"column": self.column, "words": kept, "settings": {**settings, **self.words}}
+        return TextBlock.restore(state, {"idf": np.log((n_rows + 1.0) / (rows + 1.0)) + 1.0})
+
+    def notes(self) -> list[str]:
+        """Return which words were forgotten."""
+        return self.rows.note(self.column)
+
+
+def _count_of(limit: int | float, n_rows: int) -> float:
+    """Return a limit as a number of rows; a float is a share of them."""
+    return limit * n_rows if isinstance(limit, float) else limit
 
 
 @dataclass
@@ -311,7 +433,29 @@ class HashedTextBlock(OneColumn):
 
     column: str
     hasher: Any
-    kind = HASHED
+    kind = "hashed"
+    title = "hashed words"
+    learns = False
+    shown_as = "text"
+    stored = Record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, MOST_COLUMNS),
+            "settings": WORDS,
+        }
+    )
+
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Make a block."""
+        block = cls.of(columns[0], options.hash_columns, **options.words)
+        return block, block.matrix(table)
+
+    @classmethod
+    def tally(cls, columns: list[str], options: BlockOptions) -> "HashTally":
+        """Return what makes the block without counting."""
+        return HashTally(cls.of(columns[0], options.hash_columns, **options.words))
 
     @classmethod
     def of(cls, column: str, n_columns: int, **settings: Any) -> Self:
@@ -361,3 +505,25 @@ class HashedTextBlock(OneColumn):
     def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Make a block from its state."""
         return cls.of(state["column"], state["n_columns"], **restored_settings(state["settings"]))
+
+    @classmethod
+    def size_of_names(cls, state: State) -> int:
+        """Return the bytes of the column in the names of features."""
+        return len(state["column"].encode()) * int(state["n_columns"])
+
+
+class HashTally(Tally):
+    """A block of hashed words, which is known before the rows are."""
+
+    def __init__(self, block: HashedTextBlock) -> None:
+        self._block = block
+
+    def add(self, table: Table) -> None:
+        """Count nothing."""
+
+    def merge(self, other: "HashTally") -> None:
+        """Add nothing."""
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> HashedTextBlock:
+        """Return the block."""
+        return self._block
