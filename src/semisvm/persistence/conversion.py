@@ -21,9 +21,10 @@ from semisvm.persistence.cluster_conversion import (
 )
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.formats import ROWS, TABLES
 from semisvm.tables.labels import LabelCodes
 from semisvm.tables.opening import CHUNK_ROWS, Options
-from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_file
+from semisvm.tables.reading import find_format, read, read_labels_file
 from semisvm.tables.row_vectors import EMBEDDINGS, RowVectors
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures

@@ -5,13 +5,13 @@ from semisvm.tables.answers import to_tasks as to_tasks
 from semisvm.tables.errors import DataError as DataError
 from semisvm.tables.errors import DataWarning as DataWarning
 from semisvm.tables.features import ColumnFeatures as ColumnFeatures
+from semisvm.tables.formats import FORMATS as FORMATS
 from semisvm.tables.frames import as_data as as_data
 from semisvm.tables.frames import as_table as as_table
 from semisvm.tables.kinds import find_kind as find_kind
 from semisvm.tables.labels import about_missing as about_missing
 from semisvm.tables.labels import count_labels as count_labels
 from semisvm.tables.labels import remarks as remarks
-from semisvm.tables.reading import FORMATS as FORMATS
 from semisvm.tables.reading import find_format as find_format
 from semisvm.tables.reading import read as read
 from semisvm.tables.reading import read_chunks as read_chunks

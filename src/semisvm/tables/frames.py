@@ -192,9 +192,32 @@ def _vectors(native: Any) -> Column | None:
         native = native.to_arrow() if _has_pyarrow() else native
     if not type(native).__module__.startswith("pyarrow"):
         return None
-    from semisvm.tables.parquet import arrow_vectors
-
     return arrow_vectors(native)
+
+
+def arrow_vectors(cells: Any) -> Column | None:
+    """Return lists of numbers, all of one length, as an array; a missing one is NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(cells, pa.ChunkedArray):
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else cells.combine_chunks()
+    if isinstance(cells.type, pa.BaseExtensionType):  # tensors of a fixed shape are such lists
+        cells = cells.storage
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_kind(cells.type) for is_kind in kinds):
+        return None
+    inner = cells.type.value_type
+    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells))).to_pylist()
+    if not (pa.types.is_integer(inner) or pa.types.is_floating(inner)) or len(lengths) != 1:
+        return None
+    flat = cells.flatten()  # which leaves out lists that are missing
+    if flat.null_count or not lengths[0]:
+        return None
+    values = np.full((len(cells), lengths[0]), np.nan)
+    present = np.asarray(cells.is_valid())
+    values[present] = np.asarray(flat.cast(pa.float64(), safe=False)).reshape(-1, lengths[0])
+    return values
 
 
 def _has_pyarrow() -> bool:
