@@ -131,10 +131,10 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            `NewtonSVC`, `TransductiveSVC` and `AnnealedSVC` take X in parts too: a Dask array or
-            dataframe with all columns in each chunk, or a list of RowsOnDisk. Workers of the
-            current ``distributed.Client`` then do the work, or threads of this process if there is
-            none, and the results over rows are Dask arrays.
+            In parts, which `NewtonSVC`, `TransductiveSVC` and `AnnealedSVC` take, it is a Dask
+            array or dataframe with all columns in each chunk, or a list of RowsOnDisk. Workers of
+            the current ``distributed.Client`` then do the work, or threads of this process if there
+            is none, and the results over rows are Dask arrays.
         y : array-like or Dask array of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like or Dask array of shape (n,), optional

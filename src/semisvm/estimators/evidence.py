@@ -46,15 +46,6 @@ class EvidenceClassifier(EvidenceParameters, LinearSemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            In parts it is a Dask array or dataframe with all columns in each chunk, or a list of
-            RowsOnDisk. Workers of the current ``distributed.Client`` then do the work, or threads
-            of this process if there is none, and the results over rows are Dask arrays.
-        y : array-like or Dask array of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like or Dask array of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
             What is known about unlabelled rows: probabilities of the classes, up to a factor per
@@ -62,10 +53,6 @@ optional
             or sets of classes that are possible. A class of probability zero is not chosen for
             the row. A row of NaN or of equal numbers, an empty set and None carry nothing. What it
             has about labelled rows is not used.
-
-        Returns
-        -------
-        self : object
         """
         return self._fit_all(X, y, sample_weight, evidence)
 
