@@ -201,7 +201,7 @@ class Words:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `ColumnFeatures` that define the words of a text."""
-        from semisvm.tables.text_columns import read_stop_words
+        from semisvm.tables.words import read_stop_words
 
         found: dict[str, Any] = {"min_df": self.min_df, "max_features": self.max_features}
         if self.char_ngrams is None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from semisvm.persistence.archive import Budget, split_names
 from semisvm.tables.errors import ModelFileError
+from semisvm.tables.feature_states import restored
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import TYPES
 from semisvm.tables.schema import (
@@ -22,7 +23,7 @@ from semisvm.tables.schema import (
     scalar,
     text,
 )
-from semisvm.tables.text_columns import NGRAMS
+from semisvm.tables.words import NGRAMS
 
 FEATURES = Record(
     {
@@ -50,7 +51,7 @@ FEATURES = Record(
 def restore_features(
     state: Any, arrays: Mapping[str, NDArray[Any]], spend: Callable[[int], None]
 ) -> ColumnFeatures:
-    """Make fitted features from what `ColumnFeatures.to_state` returned, after it was checked.
+    """Make fitted features from what `state_of` returned, after it was checked.
 
     ``spend`` is called with the memory of names, and raises if it is too much.
     """
@@ -64,7 +65,7 @@ def restore_features(
         kind.stored({**block, **of_blocks.get(str(k), {})}, f"features.blocks[{k}]", {})
         spend(kind.size_of_names(block))
     try:
-        return ColumnFeatures.from_state(state, arrays)
+        return restored(state, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{DAMAGED}{error}") from error
 

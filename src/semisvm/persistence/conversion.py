@@ -20,6 +20,7 @@ from semisvm.persistence.cluster_conversion import (
     tables_of,
 )
 from semisvm.tables.errors import DataError
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.formats import ROWS, TABLES
 from semisvm.tables.labels import LabelCodes
@@ -318,7 +319,7 @@ def _convert_tables(
             features.n_features_out_,
             max_columns=features.n_features_out_,
             column_scales=scales,
-            features=features.to_state(),
+            features=state_of(features),
             facts=job.facts,
             **job.labels_of(writer),
         )

@@ -39,6 +39,7 @@ from semisvm.persistence.json_values import from_plain, to_plain
 from semisvm.persistence.pipeline_states import pipeline_state, restore_pipeline
 from semisvm.persistence.transformer_states import INSTEAD
 from semisvm.tables.errors import DataError, ModelFileError
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import is_array
 from semisvm.tables.scaling import KINDS, MatrixScaling
@@ -335,7 +336,7 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     bundle = model if isinstance(model, Model) else Model.of(model)
     states: dict[str, tuple[Any, Arrays]] = {
         "estimator": estimator_state(bundle.estimator),
-        "features": (None, {}) if bundle.features is None else bundle.features.to_state(),
+        "features": (None, {}) if bundle.features is None else state_of(bundle.features),
         **{name: part.state(getattr(bundle, name)) for name, part in PARTS.items()},
     }
     arrays = {f"{part}.{name}": a for part, (_, own) in states.items() for name, a in own.items()}

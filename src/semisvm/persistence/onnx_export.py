@@ -29,8 +29,9 @@ from semisvm.tables.blocks import Block
 from semisvm.tables.category_columns import CategoricalBlock
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.number_columns import NumericBlock
-from semisvm.tables.text_columns import TOKEN_PATTERN, TextBlock, settings_of
+from semisvm.tables.text_columns import TextBlock
 from semisvm.tables.vector_columns import VectorBlock
+from semisvm.tables.words import TOKEN_PATTERN, settings_of
 from semisvm.tables.writing import write_bytes
 
 INNER = "semisvm/"

@@ -18,6 +18,7 @@ from semisvm.persistence.column_states import restore_features
 from semisvm.persistence.json_values import from_plain, to_plain
 from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
 from semisvm.tables.errors import ModelFileError
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.schema import (
     DAMAGED,
@@ -283,7 +284,7 @@ def _state(name: str, step: Any, depth: int) -> tuple[dict[str, Any], Arrays]:
     kind = type(step).__name__
     theirs = type(step).__module__.startswith("sklearn.")
     if kind == COLUMN_FEATURES:
-        found, arrays = step.to_state()
+        found, arrays = state_of(step)
         state = to_plain(found)
     elif theirs and kind in (PIPELINE_KIND, FRAME_KIND) and depth < DEEPEST:
         state, arrays = _composed_state(name, step, depth + 1)

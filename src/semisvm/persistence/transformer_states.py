@@ -41,7 +41,7 @@ from semisvm.tables.schema import (
     text,
     whole,
 )
-from semisvm.tables.text_columns import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
 
 TYPES = ("float64", "float32", "int64", "int32")
 AUTO, GIVEN = "auto", "given"

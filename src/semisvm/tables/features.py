@@ -1,6 +1,5 @@
 """From a table of columns to a sparse matrix."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.tables.blocks import Arrays, Block, BlockOptions, State
+from semisvm.tables.blocks import Block, BlockOptions
 from semisvm.tables.column_shares import FOR_CLUSTERS, BlockStatistics, weigh
 from semisvm.tables.encoders import Encoder, NamedEncoder, check_encoder, open_encoder
 from semisvm.tables.errors import DataError, missing_column
@@ -29,7 +28,8 @@ from semisvm.tables.kinds import (
 )
 from semisvm.tables.row_vectors import SUFFIX, encode_texts
 from semisvm.tables.table import Table, holds_vectors
-from semisvm.tables.text_columns import STOP_WORDS, TextBlock, as_tokens
+from semisvm.tables.text_columns import TextBlock
+from semisvm.tables.words import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
 GIVEN = ("text", "numeric", "categorical")
@@ -504,106 +504,3 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         scaled = [sparse.csr_matrix(part) * s for part, s in zip(parts, scales, strict=True)]
         together = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=kept)
         return together if self.sparse_output else together.toarray()
-
-    def to_state(self) -> tuple[State, Arrays]:
-        """Return what restores the fitted transformer: data for JSON, and arrays by name."""
-        check_is_fitted(self)
-        if self.encoder is not None and not isinstance(self.encoder, str):
-            raise ValueError(
-                "a model whose encoder is a function cannot be saved in a model file, which has no "
-                "code: pickle or joblib can store it, if they can store the function."
-            )
-        arrays: Arrays = {"scales": self.scales_}
-        blocks = []
-        for k, block in enumerate(self.blocks_):
-            state, parts = block.state()
-            blocks.append({"kind": block.kind, **state})
-            arrays.update({f"{k}.{name}": part for name, part in parts.items()})
-        parameters = self.get_params()
-        if self.sparse_output:
-            del parameters["sparse_output"]  # files had no such entry before there was a choice
-        # what y is read with is of no use to new rows
-        del parameters["unlabeled"]
-        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised", "encoder"):
-            if parameters[name] is None:
-                del parameters[name]
-        if self.words:
-            del parameters["words"]
-        if self.column_weights is not None:
-            pairs = self.column_weights.items()
-            parameters["column_weights"] = {name: float(factor) for name, factor in pairs}
-        parameters["dtype"] = np.dtype(self.dtype).name
-        parameters["ngram_range"] = list(self.ngram_range)
-        for name in {*GIVEN, "features", STOP_WORDS} & parameters.keys():
-            value = parameters[name]
-            parameters[name] = value if value is None or isinstance(value, str) else list(value)
-        state = {
-            "parameters": parameters,
-            "kinds": list(self.kinds_.items()),
-            "notes": list(self.notes_),
-            "blocks": blocks,
-        }
-        if self.informative_:
-            state["informative"] = dict(self.informative_)
-        if self.encoded_:
-            state["encoded"] = list(self.encoded_)
-            assert self.fingerprint_ is not None
-            arrays["fingerprint"] = self.fingerprint_
-        return state, arrays
-
-    def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Return whether a state is that of features that compute the same columns."""
-        own, ours = self.to_state()
-        keys = ("kinds", "blocks")
-        # as they are after a way through JSON
-        plain = [json.loads(json.dumps([one.get(key) for key in keys])) for one in (own, state)]
-        if plain[0] != plain[1] or ours.keys() != arrays.keys():
-            return False
-        return all(np.array_equal(ours[name], arrays[name]) for name in ours)
-
-    @classmethod
-    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore a fitted transformer, which computes the same matrices bit for bit.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If the state is not one that `to_state` returns.
-        """
-        parameters = dict(state["parameters"])
-        parameters["dtype"] = np.dtype(parameters["dtype"])
-        parameters["ngram_range"] = tuple(parameters["ngram_range"])
-        features = cls(**parameters)
-        own: dict[str, Arrays] = {}
-        for name, array in arrays.items():
-            part, _, rest = name.partition(".")
-            own.setdefault(part, {})[rest] = array
-        blocks = [
-            TYPES[block["kind"]].restore(block, own.get(str(k), {}))
-            for k, block in enumerate(state["blocks"])
-        ]
-        features.blocks_ = blocks
-        features.scales_ = arrays["scales"]
-        if features.scales_.shape != (len(blocks),):
-            raise ValueError("the blocks and their scales differ in number.")
-        features.kinds_ = dict(state["kinds"])
-        read = [(column, block.kind) for block in blocks for column in block.columns]
-        if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
-            raise ValueError("the columns of the features and their kinds differ.")
-        features.informative_ = dict(state.get("informative", {}))
-        features.notes_ = list(state["notes"])
-        features.n_features_out_ = sum(block.width() for block in blocks)
-        features.encoded_ = list(state.get("encoded", []))
-        features.fingerprint_ = arrays.get("fingerprint")
-        features._check_encoded()
-        return features
-
-    def _check_encoded(self) -> None:
-        """Raise if the columns of a state that are encoded, and the encoder, do not fit."""
-        if not self.encoded_:
-            return
-        check_encoder(self.encoder)
-        of = {block.columns[0]: block.width() for block in self.blocks_ if block.kind == VECTOR}
-        width = None if self.fingerprint_ is None else self.fingerprint_.shape[-1]
-        if any(of.get(name + SUFFIX) != width for name in self.encoded_):
-            raise ValueError("the columns that are encoded are not among the features.")

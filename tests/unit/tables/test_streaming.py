@@ -6,6 +6,7 @@ from scipy import sparse
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
 from semisvm.tables.blocks import BoundedCounts
+from semisvm.tables.feature_states import restored, same_features, state_of
 from semisvm.tables.number_columns import NumberTally
 from semisvm.tables.streaming import StreamedFeatures
 
@@ -57,11 +58,11 @@ def test_pieces_give_the_features_of_the_whole(table, name):
     assert pieces.kinds_ == whole.kinds_
     assert pieces.notes_ == whole.notes_
     assert list(pieces.get_feature_names_out()) == list(whole.get_feature_names_out())
-    again = ColumnFeatures.from_state(*pieces.to_state())
+    again = restored(*state_of(pieces))
     assert abs(again.transform(table) - found).max() < 1e-14
-    assert again.same_as(*pieces.to_state())
+    assert same_features(again, *state_of(pieces))
     again.scales_ = again.scales_ * 2
-    assert not again.same_as(*pieces.to_state())
+    assert not same_features(again, *state_of(pieces))
 
 
 def test_hashed_features_need_no_pass(table):

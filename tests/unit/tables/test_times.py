@@ -10,6 +10,7 @@ import pytest
 
 from semisvm import SemiSupervisedClassifier, train
 from semisvm.tables import ColumnFeatures, DataError, as_table, find_kind, read
+from semisvm.tables.feature_states import restored, state_of
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.time_columns import PARTS, read_times
 
@@ -134,12 +135,12 @@ def test_in_pieces(missing):
 
 def test_state_gives_the_same_bits():
     features = ColumnFeatures().fit({"t": [*MOMENTS, None]})
-    state, arrays = features.to_state()
-    again = ColumnFeatures.from_state(json.loads(json.dumps(state)), arrays)
+    state, arrays = state_of(features)
+    again = restored(json.loads(json.dumps(state)), arrays)
     rows = {"t": MOMENTS[::3]}
     assert (again.transform(rows) != features.transform(rows)).nnz == 0
     with pytest.raises(ValueError, match="parts of times"):
-        ColumnFeatures.from_state(state, {**arrays, "0.low": arrays["0.low"][1:]})
+        restored(state, {**arrays, "0.low": arrays["0.low"][1:]})
 
 
 @pytest.fixture
