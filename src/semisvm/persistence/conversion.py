@@ -25,7 +25,7 @@ from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.formats import ROWS, TABLES
 from semisvm.tables.labels import LabelCodes
 from semisvm.tables.opening import CHUNK_ROWS, Options
-from semisvm.tables.reading import find_format, read, read_labels_file
+from semisvm.tables.reading import find_format, read_labels_file, read_whole
 from semisvm.tables.row_vectors import EMBEDDINGS, RowVectors
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
@@ -386,12 +386,6 @@ def _convert_arrays(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> None
 def _matrices(job: _Job) -> Iterator[MatrixData]:
     options = replace(job.options, seen=None)
     for path in job.paths:
-        data = read(
-            path,
-            format=job.format,
-            unlabeled=options.unlabeled,
-            na_is_class=options.na_is_class,
-            max_columns=options.max_columns,
-        )
+        data = read_whole(path, job.format, options)
         assert isinstance(data, MatrixData)
         yield data

@@ -124,13 +124,12 @@ def read(
         n_features=n_features,
         max_columns=max_columns,
     )
-    kind = find_format(path, format)
     if labels_file is None:
-        return _whole(path, kind, options)
+        return read_whole(path, format, options)
     if label is not None:
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
-    data = _whole(path, kind, replace(options, labels_apart=True))
-    marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
+    data = read_whole(path, format, replace(options, labels_apart=True))
+    marker = unlabeled if unlabeled is not None or isinstance(data, Table) else "0"
     labels, words = read_labels_file(labels_file, replace(options, unlabeled=marker))
     return replace(data, labels=_as_many(labels, data, labels_file), missing_words=words)
 
@@ -201,15 +200,20 @@ def read_chunks(
         absent=absent,
         seen=seen,
     )
-    return _pieces(path, find_format(path, format), options)
+    return read_pieces(path, format, options)
 
 
-def _whole(path: str | Path, kind: str, options: Options) -> Table | MatrixData:
-    (whole,) = _pieces(path, kind, options)
+def read_whole(path: str | Path, format: str | None, options: Options) -> Table | MatrixData:
+    """Do what `read` does, without a file of labels."""
+    (whole,) = read_pieces(path, format, options)
     return whole
 
 
-def _pieces(path: str | Path, kind: str, options: Options) -> Iterator[Table | MatrixData]:
+def read_pieces(
+    path: str | Path, format: str | None, options: Options
+) -> Iterator[Table | MatrixData]:
+    """Read a file in pieces, or in one if the options have no ``chunk_rows``."""
+    kind = find_format(path, format)
     if options.sheet is not None and kind != EXCEL:
         raise DataError(f"a {kind} file has no sheets, so leave out the sheet.", path)
     found = FORMATS[kind]
