@@ -63,11 +63,12 @@ def restore_features(
         if kind is None:
             raise ModelFileError(f"{DAMAGED}its features are of a kind not known here.")
         kind.stored({**block, **of_blocks.get(str(k), {})}, f"features.blocks[{k}]", {})
-        spend(kind.size_of_names(block))
     try:
-        return restored(state, arrays)
+        found = restored(state, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{DAMAGED}{error}") from error
+    spend(sum(block.bytes_of_names() for block in found.blocks_))
+    return found
 
 
 def features_of_rows(

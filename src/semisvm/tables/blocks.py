@@ -131,7 +131,17 @@ class BlockOptions:
 
 
 class Tally:
-    """What is counted of columns that come piece by piece, to make blocks of them."""
+    """What is counted of columns that come piece by piece, to make blocks of them.
+
+    Parameters
+    ----------
+    columns : list of str
+        All of the type, or one, as blocks have them.
+    options : BlockOptions
+    """
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        self.columns = columns
 
     def add(self, table: Table) -> None:
         """Count some rows."""
@@ -204,6 +214,8 @@ class Block:
         What such columns hold, for messages.
     stored : Record
         What a model file may have of it.
+    tally : type of Tally
+        What counts its columns of a table that comes piece by piece.
     shared : bool
         Whether all columns of the type are one block; each is a block of its own otherwise.
     is_single : bool
@@ -221,6 +233,7 @@ class Block:
     kind: ClassVar[str]
     title: ClassVar[str]
     stored: ClassVar[Record]
+    tally: ClassVar[type[Tally]]
     shared: ClassVar[bool] = False
     is_single: ClassVar[bool] = False
     is_indicator: ClassVar[bool] = False
@@ -238,11 +251,6 @@ class Block:
     @classmethod
     def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
         """Learn from a table; return the block and its features of the rows."""
-        raise NotImplementedError
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> Tally:
-        """Return what counts the columns of a table that comes piece by piece."""
         raise NotImplementedError
 
     @classmethod
@@ -278,10 +286,9 @@ class Block:
         """Make a block from its state."""
         raise NotImplementedError
 
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the columns in the names of features, before a state is used."""
-        raise NotImplementedError
+    def bytes_of_names(self) -> int:
+        """Return how many bytes the names of columns take in those of the features, if many."""
+        return 0
 
     def count_unknown(
         self, table: Table, min_df: int | float, n_fitted: int | None
@@ -313,3 +320,7 @@ class OneColumn(Block):
     def sources(self) -> list[str]:
         """Return the column once per feature."""
         return [self.column] * self.width()
+
+    def bytes_of_names(self) -> int:
+        """Return how many bytes the name of the column takes in those of the features."""
+        return len(self.column.encode()) * self.width()

@@ -26,6 +26,43 @@ from semisvm.tables.table import Table
 RARE = "(rare)"
 
 
+class LevelTally(Tally):
+    """Numbers of rows with each level, by column."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        self.rows = {name: BoundedCounts() for name in columns}
+        self._min_count, self._max_levels = options.min_count, options.max_levels
+
+    def add(self, table: Table) -> None:
+        """Count the levels of some rows."""
+        for name, rows in self.rows.items():
+            rows.add(level for level in table.levels(name) if level)
+
+    def merge(self, other: "LevelTally") -> None:
+        """Add what was counted in other rows."""
+        for name, rows in self.rows.items():
+            rows.merge(other.rows[name])
+
+    def levels(self, columns: list[str]) -> tuple[list[list[str]], list[list[str]]]:
+        """Return the frequent levels of some columns, and the rare ones."""
+        levels, rare = [], []
+        for counts in (self.rows[name].counts for name in columns):
+            order = sorted(counts, key=lambda level: (-counts[level], level))[: self._max_levels]
+            kept = {level for level in order if counts[level] >= self._min_count}
+            levels.append(sorted(kept))
+            rare.append(sorted(counts.keys() - kept))
+        return levels, rare
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "CategoricalBlock":
+        """Return the block of some of the columns."""
+        return CategoricalBlock(list(columns), *self.levels(columns))
+
+    def notes(self) -> list[str]:
+        """Return which levels were forgotten."""
+        return [note for name, rows in self.rows.items() for note in rows.note(name)]
+
+
 @dataclass
 class CategoricalBlock(Block):
     """One indicator per level; rare levels share one, and unseen levels have none.
@@ -44,6 +81,7 @@ class CategoricalBlock(Block):
     rare: list[list[str]]
     kind = "categorical"
     title = "categories"
+    tally = LevelTally
     shared = is_single = is_indicator = True
     shown_as = "category"
     stored = Record(
@@ -70,11 +108,6 @@ class CategoricalBlock(Block):
         tally.add(table)
         block = cls(list(columns), *tally.levels(columns))
         return block, block.matrix(table)
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "LevelTally":
-        """Return what counts the columns of a table that comes piece by piece."""
-        return LevelTally(columns, options)
 
     @classmethod
     def values(cls, table: Table, column: str) -> NDArray[Any]:
@@ -124,10 +157,9 @@ class CategoricalBlock(Block):
             raise ValueError("the categorical columns and their levels differ in number.")
         return cls(list(state["columns"]), list(state["levels"]), list(state["rare"]))
 
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the columns in the names of levels."""
-        pairs = zip(state["columns"], state["levels"], strict=True)
+    def bytes_of_names(self) -> int:
+        """Return how many bytes the names of the columns take in those of levels."""
+        pairs = zip(self.columns, self.levels, strict=True)
         return sum(len(column.encode()) * len(levels) for column, levels in pairs)
 
     def count_unknown(
@@ -142,39 +174,3 @@ class CategoricalBlock(Block):
         ]
         cells = np.array(pairs, dtype=float).reshape(len(self.columns), len(table), 2)
         return cells[:, :, 0].sum(axis=0), cells[:, :, 1].sum(axis=0)
-
-
-class LevelTally(Tally):
-    """Numbers of rows with each level, by column."""
-
-    def __init__(self, columns: list[str], options: BlockOptions) -> None:
-        self.rows = {name: BoundedCounts() for name in columns}
-        self._min_count, self._max_levels = options.min_count, options.max_levels
-
-    def add(self, table: Table) -> None:
-        """Count the levels of some rows."""
-        for name, rows in self.rows.items():
-            rows.add(level for level in table.levels(name) if level)
-
-    def merge(self, other: "LevelTally") -> None:
-        """Add what was counted in other rows."""
-        for name, rows in self.rows.items():
-            rows.merge(other.rows[name])
-
-    def levels(self, columns: list[str]) -> tuple[list[list[str]], list[list[str]]]:
-        """Return the frequent levels of some columns, and the rare ones."""
-        levels, rare = [], []
-        for counts in (self.rows[name].counts for name in columns):
-            order = sorted(counts, key=lambda level: (-counts[level], level))[: self._max_levels]
-            kept = {level for level in order if counts[level] >= self._min_count}
-            levels.append(sorted(kept))
-            rare.append(sorted(counts.keys() - kept))
-        return levels, rare
-
-    def block(self, columns: list[str], n_rows: int, path: str | None) -> CategoricalBlock:
-        """Return the block of some of the columns."""
-        return CategoricalBlock(list(columns), *self.levels(columns))
-
-    def notes(self) -> list[str]:
-        """Return which levels were forgotten."""
-        return [note for name, rows in self.rows.items() for note in rows.note(name)]

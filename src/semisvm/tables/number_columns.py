@@ -38,148 +38,6 @@ SAMPLE_ROWS, SAMPLE_CELLS = 100_000, 10_000_000
 """Rows of which the medians are those, but no more than so many cells of them."""
 
 
-@dataclass
-class NumericBlock(Block):
-    """Standardised numbers; a missing one counts as the median, and has an indicator.
-
-    Attributes
-    ----------
-    columns : list of str, of length c
-    median, mean, scale : arrays of shape (c,)
-        Of the training rows; mean and scale after filling.
-    indicated : bool array of shape (c,)
-        Columns with missing values in training, whose indicator is a feature.
-    """
-
-    columns: list[str]
-    median: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    indicated: NDArray[np.bool_]
-    kind = "numeric"
-    title = "numbers"
-    shared = is_single = is_dense = True
-    shown_as = "number"
-    stored = Record(
-        {
-            "kind": text,
-            "columns": COLUMNS,
-            "median": Array("f", ("columns",)),
-            "mean": Array("f", ("columns",)),
-            "scale": Array("f", ("columns",), above=0.0),
-            "indicated": Array("b", ("columns",)),
-        }
-    )
-
-    @classmethod
-    def recognise(cls, cells: Cells) -> Kind | None:
-        """Recognise numbers that vary and do not number the rows."""
-        values = cells.numbers
-        if values is None:
-            return None
-        if len(values) == 0:
-            return Kind(None, EMPTY)
-        if np.all(values == values[0]):
-            return Kind(None, SAME)
-        if values.dtype.kind == "f" and np.any(values != np.round(values)):
-            return Kind(cls.kind, "its values are numbers")
-        why = _why_identifier(values, cells.name) if len(values) >= ENOUGH_ROWS else None
-        if why is not None:
-            return Kind(None, f"{why}; to use it, name it with numeric=")
-        return Kind(cls.kind, "its values are numbers")
-
-    @classmethod
-    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
-        """Learn medians, means and scales."""
-        values = np.column_stack([table.numbers(name) for name in columns])
-        missing = np.isnan(values)
-        for name, empty in zip(columns, np.asarray(missing.all(axis=0)), strict=True):
-            if empty:
-                raise DataError("the column has no number.", table.path, None, name)
-        median = np.nanmedian(values, axis=0)
-        filled = np.where(missing, median, values)
-        scale = filled.std(axis=0)
-        block = cls(
-            list(columns),
-            median,
-            filled.mean(axis=0),
-            np.where(scale > 0, scale, 1.0),
-            np.asarray(missing.any(axis=0)),
-        )
-        return block, block.matrix(table)
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "NumberTally":
-        """Return what counts the columns of a table that comes piece by piece."""
-        return NumberTally(columns)
-
-    def only(self, columns: list[str]) -> Self:
-        """Return the block of some of the columns."""
-        kept = [self.columns.index(name) for name in columns]
-        median, mean, scale = (part[kept] for part in (self.median, self.mean, self.scale))
-        return type(self)(list(columns), median, mean, scale, self.indicated[kept])
-
-    @classmethod
-    def values(cls, table: Table, column: str) -> NDArray[Any]:
-        """Return numbers."""
-        return table.numbers(column)
-
-    def matrix(self, table: Table) -> NDArray[np.float64]:
-        """Compute standardised values, then indicators."""
-        values = np.column_stack([table.numbers(name) for name in self.columns])
-        missing = np.isnan(values)
-        standard = (np.where(missing, self.median, values) - self.mean) / self.scale
-        return np.hstack([standard, missing[:, self.indicated]])
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return len(self.columns) + int(self.indicated.sum())
-
-    def sources(self) -> list[str]:
-        """Return the columns, then those with an indicator."""
-        pairs = zip(self.columns, self.indicated, strict=True)
-        return self.columns + [name for name, shown in pairs if shown]
-
-    def names(self) -> list[str]:
-        """Return the columns, then ``column__missing``."""
-        pairs = zip(self.columns, self.indicated, strict=True)
-        return self.columns + [f"{name}__missing" for name, shown in pairs if shown]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        arrays = {name: getattr(self, name) for name in ("median", "mean", "scale", "indicated")}
-        return {"columns": self.columns}, arrays
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        parts = [arrays[name] for name in ("median", "mean", "scale", "indicated")]
-        if any(part.shape != (len(state["columns"]),) for part in parts):
-            raise ValueError("the numeric columns and their statistics differ in number.")
-        return cls(list(state["columns"]), *parts)
-
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return no bytes: a name is that of a column, once or twice."""
-        return 0
-
-
-def _why_identifier(values: NDArray[Any], name: str) -> str | None:
-    """Return why whole numbers number the rows; None if they may be measurements.
-
-    That they hardly repeat is no reason: weights in grams do not either.
-    """
-    found, n = np.unique(values), len(values)
-    if len(found) == n and found[-1] - found[0] == n - 1:
-        if found[0] in (0, 1):
-            return f"it numbers the rows from {int(found[0])} to {int(found[-1])}"
-        if np.array_equal(found, values):
-            return f"it counts the rows, from {int(found[0])} to {int(found[-1])}"
-    if ID_NAME.search(name) is not None and len(found) >= NAMED_SHARE * n:
-        return f"by its name it is an identifier, and {len(found)} of its {n} values are distinct"
-    return None
-
-
 class NumberTally(Tally):
     """Means and deviations of numeric columns, and medians of a sample of their rows.
 
@@ -188,8 +46,8 @@ class NumberTally(Tally):
     columns : list of str
     """
 
-    def __init__(self, columns: list[str]) -> None:
-        self.columns = columns
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
         n = len(columns)
         self._present = np.zeros(n)
         self._mean, self._squares = np.zeros(n), np.zeros(n)
@@ -253,11 +111,11 @@ class NumberTally(Tally):
                 self._sample[place] = row
         self._n_rows += len(values)
 
-    def block(self, columns: list[str], n_rows: int, path: str | None) -> NumericBlock:
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "NumericBlock":
         """Return the block of some of the columns."""
         return self._whole(path).only(columns)
 
-    def _whole(self, path: str | None) -> NumericBlock:
+    def _whole(self, path: str | None) -> "NumericBlock":
         """Return one block; missing numbers count as the median in mean and deviation."""
         for name, count in zip(self.columns, self._present, strict=True):
             if count == 0:
@@ -282,3 +140,136 @@ class NumberTally(Tally):
         found = np.isnan(self._sample).all(axis=0)
         sample = np.where(found, 0.0, self._sample)
         return np.where(found, self._mean, np.nanmedian(sample, axis=0))
+
+
+@dataclass
+class NumericBlock(Block):
+    """Standardised numbers; a missing one counts as the median, and has an indicator.
+
+    Attributes
+    ----------
+    columns : list of str, of length c
+    median, mean, scale : arrays of shape (c,)
+        Of the training rows; mean and scale after filling.
+    indicated : bool array of shape (c,)
+        Columns with missing values in training, whose indicator is a feature.
+    """
+
+    columns: list[str]
+    median: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    indicated: NDArray[np.bool_]
+    kind = "numeric"
+    title = "numbers"
+    tally = NumberTally
+    shared = is_single = is_dense = True
+    shown_as = "number"
+    stored = Record(
+        {
+            "kind": text,
+            "columns": COLUMNS,
+            "median": Array("f", ("columns",)),
+            "mean": Array("f", ("columns",)),
+            "scale": Array("f", ("columns",), above=0.0),
+            "indicated": Array("b", ("columns",)),
+        }
+    )
+
+    @classmethod
+    def recognise(cls, cells: Cells) -> Kind | None:
+        """Recognise numbers that vary and do not number the rows."""
+        values = cells.numbers
+        if values is None:
+            return None
+        if len(values) == 0:
+            return Kind(None, EMPTY)
+        if np.all(values == values[0]):
+            return Kind(None, SAME)
+        if values.dtype.kind == "f" and np.any(values != np.round(values)):
+            return Kind(cls.kind, "its values are numbers")
+        why = _why_identifier(values, cells.name) if len(values) >= ENOUGH_ROWS else None
+        if why is not None:
+            return Kind(None, f"{why}; to use it, name it with numeric=")
+        return Kind(cls.kind, "its values are numbers")
+
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Learn medians, means and scales."""
+        values = np.column_stack([table.numbers(name) for name in columns])
+        missing = np.isnan(values)
+        for name, empty in zip(columns, np.asarray(missing.all(axis=0)), strict=True):
+            if empty:
+                raise DataError("the column has no number.", table.path, None, name)
+        median = np.nanmedian(values, axis=0)
+        filled = np.where(missing, median, values)
+        scale = filled.std(axis=0)
+        block = cls(
+            list(columns),
+            median,
+            filled.mean(axis=0),
+            np.where(scale > 0, scale, 1.0),
+            np.asarray(missing.any(axis=0)),
+        )
+        return block, block.matrix(table)
+
+    def only(self, columns: list[str]) -> Self:
+        """Return the block of some of the columns."""
+        kept = [self.columns.index(name) for name in columns]
+        median, mean, scale = (part[kept] for part in (self.median, self.mean, self.scale))
+        return type(self)(list(columns), median, mean, scale, self.indicated[kept])
+
+    @classmethod
+    def values(cls, table: Table, column: str) -> NDArray[Any]:
+        """Return numbers."""
+        return table.numbers(column)
+
+    def matrix(self, table: Table) -> NDArray[np.float64]:
+        """Compute standardised values, then indicators."""
+        values = np.column_stack([table.numbers(name) for name in self.columns])
+        missing = np.isnan(values)
+        standard = (np.where(missing, self.median, values) - self.mean) / self.scale
+        return np.hstack([standard, missing[:, self.indicated]])
+
+    def width(self) -> int:
+        """Return the number of features."""
+        return len(self.columns) + int(self.indicated.sum())
+
+    def sources(self) -> list[str]:
+        """Return the columns, then those with an indicator."""
+        pairs = zip(self.columns, self.indicated, strict=True)
+        return self.columns + [name for name, shown in pairs if shown]
+
+    def names(self) -> list[str]:
+        """Return the columns, then ``column__missing``."""
+        pairs = zip(self.columns, self.indicated, strict=True)
+        return self.columns + [f"{name}__missing" for name, shown in pairs if shown]
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what restores the block."""
+        arrays = {name: getattr(self, name) for name in ("median", "mean", "scale", "indicated")}
+        return {"columns": self.columns}, arrays
+
+    @classmethod
+    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make a block from its state."""
+        parts = [arrays[name] for name in ("median", "mean", "scale", "indicated")]
+        if any(part.shape != (len(state["columns"]),) for part in parts):
+            raise ValueError("the numeric columns and their statistics differ in number.")
+        return cls(list(state["columns"]), *parts)
+
+
+def _why_identifier(values: NDArray[Any], name: str) -> str | None:
+    """Return why whole numbers number the rows; None if they may be measurements.
+
+    That they hardly repeat is no reason: weights in grams do not either.
+    """
+    found, n = np.unique(values), len(values)
+    if len(found) == n and found[-1] - found[0] == n - 1:
+        if found[0] in (0, 1):
+            return f"it numbers the rows from {int(found[0])} to {int(found[-1])}"
+        if np.array_equal(found, values):
+            return f"it counts the rows, from {int(found[0])} to {int(found[-1])}"
+    if ID_NAME.search(name) is not None and len(found) >= NAMED_SHARE * n:
+        return f"by its name it is an identifier, and {len(found)} of its {n} values are distinct"
+    return None

@@ -63,6 +63,55 @@ TOO_RARE = (
 )
 
 
+class WordTally(Tally):
+    """The words of a text column."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        check_ngrams(options.words["ngram_range"])
+        (self.column,), self.words = columns, options.words
+        self._limits = options.limits
+        self._analyze = CountVectorizer(token_pattern=TOKEN_PATTERN, **self.words).build_analyzer()
+        self.rows = BoundedCounts()
+        self._times = None if options.limits["max_features"] is None else BoundedCounts()
+
+    def add(self, table: Table) -> None:
+        """Count the words of some rows."""
+        for cell in table.text(self.column):
+            found = self._analyze(cell)
+            self.rows.add(set(found))
+            if self._times is not None:
+                self._times.add(found)
+
+    def merge(self, other: "WordTally") -> None:
+        """Add what was counted in other rows."""
+        self.rows.merge(other.rows)
+        if self._times is not None and other._times is not None:
+            self._times.merge(other._times)
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "TextBlock":
+        """Choose the words that are features, and weight them."""
+        counts = self.rows.counts
+        if not counts:
+            raise DataError(NO_WORDS, path, None, self.column)
+        min_df, max_df, most = (self._limits[name] for name in ("min_df", "max_df", "max_features"))
+        low, high = _count_of(min_df, n_rows), _count_of(max_df, n_rows)
+        kept = sorted(word for word, count in counts.items() if low <= count <= high)
+        if self._times is not None:
+            times = self._times.counts
+            kept = sorted(sorted(kept, key=lambda word: -times[word])[:most])
+        if not kept:
+            raise DataError(TOO_RARE.format(min_df), path, None, self.column)
+        rows = np.array([counts[word] for word in kept], dtype=np.float64)
+        settings = {"lowercase": True, "strip_accents": None, "token_pattern": TOKEN_PATTERN}
+        state = {"column": self.column, "words": kept, "settings": {**settings, **self.words}}
+        return TextBlock.restore(state, {"idf": np.log((n_rows + 1.0) / (rows + 1.0)) + 1.0})
+
+    def notes(self) -> list[str]:
+        """Return which words were forgotten."""
+        return self.rows.note(self.column)
+
+
 @dataclass
 class TextBlock(OneColumn):
     """Words, or n-grams, of a text column, weighted by tf-idf.
@@ -79,6 +128,7 @@ class TextBlock(OneColumn):
     weights: Any
     kind = "text"
     title = "words"
+    tally = WordTally
     shown_as = "text"
     stored = Record(
         {
@@ -123,11 +173,6 @@ class TextBlock(OneColumn):
         counts.sort_indices()  # so that rows are summed in the order of later calls
         weights = TfidfTransformer(sublinear_tf=True).fit(counts)
         return cls(column, counter, weights), weights.transform(counts)
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "WordTally":
-        """Return what counts the column of a table that comes piece by piece."""
-        return WordTally(columns[0], options)
 
     def matrix(self, table: Table) -> Any:
         """Compute the tf-idf rows."""
@@ -181,11 +226,6 @@ class TextBlock(OneColumn):
         weights.idf_ = idf
         return cls(state["column"], counter, weights)
 
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the column in the names of words."""
-        return len(state["column"].encode()) * len(state["words"])
-
     def count_unknown(
         self, table: Table, min_df: int | float, n_fitted: int | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,57 +257,27 @@ def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exc
     return DataError(message, table.path, None, column)
 
 
-class WordTally(Tally):
-    """The words of a text column."""
-
-    def __init__(self, column: str, options: BlockOptions) -> None:
-        check_ngrams(options.words["ngram_range"])
-        self.column, self.words = column, options.words
-        self._limits = options.limits
-        self._analyze = CountVectorizer(token_pattern=TOKEN_PATTERN, **self.words).build_analyzer()
-        self.rows = BoundedCounts()
-        self._times = None if options.limits["max_features"] is None else BoundedCounts()
-
-    def add(self, table: Table) -> None:
-        """Count the words of some rows."""
-        for cell in table.text(self.column):
-            found = self._analyze(cell)
-            self.rows.add(set(found))
-            if self._times is not None:
-                self._times.add(found)
-
-    def merge(self, other: "WordTally") -> None:
-        """Add what was counted in other rows."""
-        self.rows.merge(other.rows)
-        if self._times is not None and other._times is not None:
-            self._times.merge(other._times)
-
-    def block(self, columns: list[str], n_rows: int, path: str | None) -> TextBlock:
-        """Choose the words that are features, and weight them."""
-        counts = self.rows.counts
-        if not counts:
-            raise DataError(NO_WORDS, path, None, self.column)
-        min_df, max_df, most = (self._limits[name] for name in ("min_df", "max_df", "max_features"))
-        low, high = _count_of(min_df, n_rows), _count_of(max_df, n_rows)
-        kept = sorted(word for word, count in counts.items() if low <= count <= high)
-        if self._times is not None:
-            times = self._times.counts
-            kept = sorted(sorted(kept, key=lambda word: -times[word])[:most])
-        if not kept:
-            raise DataError(TOO_RARE.format(min_df), path, None, self.column)
-        rows = np.array([counts[word] for word in kept], dtype=np.float64)
-        settings = {"lowercase": True, "strip_accents": None, "token_pattern": TOKEN_PATTERN}
-        state = {"column": self.column, "words": kept, "settings": {**settings, **self.words}}
-        return TextBlock.restore(state, {"idf": np.log((n_rows + 1.0) / (rows + 1.0)) + 1.0})
-
-    def notes(self) -> list[str]:
-        """Return which words were forgotten."""
-        return self.rows.note(self.column)
-
-
 def _count_of(limit: int | float, n_rows: int) -> float:
     """Return a limit as a number of rows; a float is a share of them."""
     return limit * n_rows if isinstance(limit, float) else limit
+
+
+class HashTally(Tally):
+    """A block of hashed words, which is known before the rows are."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        self._block = HashedTextBlock.of(columns[0], options.hash_columns, **options.words)
+
+    def add(self, table: Table) -> None:
+        """Count nothing."""
+
+    def merge(self, other: "HashTally") -> None:
+        """Add nothing."""
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "HashedTextBlock":
+        """Return the block."""
+        return self._block
 
 
 @dataclass
@@ -288,6 +298,7 @@ class HashedTextBlock(OneColumn):
     hasher: Any
     kind = "hashed"
     title = "hashed words"
+    tally = HashTally
     learns = False
     shown_as = "text"
     stored = Record(
@@ -304,11 +315,6 @@ class HashedTextBlock(OneColumn):
         """Make a block."""
         block = cls.of(columns[0], options.hash_columns, **options.words)
         return block, block.matrix(table)
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "HashTally":
-        """Return what makes the block without counting."""
-        return HashTally(cls.of(columns[0], options.hash_columns, **options.words))
 
     @classmethod
     def of(cls, column: str, n_columns: int, **settings: Any) -> Self:
@@ -358,25 +364,3 @@ class HashedTextBlock(OneColumn):
     def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Make a block from its state."""
         return cls.of(state["column"], state["n_columns"], **restored_settings(state["settings"]))
-
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the column in the names of features."""
-        return len(state["column"].encode()) * int(state["n_columns"])
-
-
-class HashTally(Tally):
-    """A block of hashed words, which is known before the rows are."""
-
-    def __init__(self, block: HashedTextBlock) -> None:
-        self._block = block
-
-    def add(self, table: Table) -> None:
-        """Count nothing."""
-
-    def merge(self, other: "HashTally") -> None:
-        """Add nothing."""
-
-    def block(self, columns: list[str], n_rows: int, path: str | None) -> HashedTextBlock:
-        """Return the block."""
-        return self._block

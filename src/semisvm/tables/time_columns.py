@@ -96,6 +96,36 @@ def _parts(moments: NDArray[Any]) -> NDArray[np.float64]:
     return parts
 
 
+class TimeTally(NumberTally):
+    """The parts of a column of dates and times."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(list(PARTS), options)
+        (self.column,) = columns
+        self._missing = False
+
+    def _values(self, table: Table) -> NDArray[np.float64]:
+        values = read_times(table, self.column)
+        self._missing |= bool(np.isnan(values).all(axis=1).any())
+        return values
+
+    def merge(self, other: NumberTally) -> None:
+        """Add what was counted in other rows."""
+        super().merge(other)
+        self._missing |= isinstance(other, TimeTally) and other._missing
+
+    def _draw(self, values: NDArray[np.float64]) -> None:
+        """Keep no rows: medians are of no use here."""
+
+    def block(  # type: ignore[override]
+        self, columns: list[str], n_rows: int, path: str | None
+    ) -> "TimeBlock":
+        """Return the block."""
+        variance = self._squares / np.maximum(self._present, 1.0)
+        sums = (self._low, self._high, self._mean, variance)
+        return TimeBlock.of_sums(self.column, *sums, self._missing, path)
+
+
 @dataclass
 class TimeBlock(OneColumn):
     """Parts of dates and times, standardised; a missing one counts as the mean.
@@ -120,6 +150,7 @@ class TimeBlock(OneColumn):
     indicated: bool
     kind = "time"
     title = "dates or times"
+    tally = TimeTally
     is_single = is_indicator = is_dense = True
     shown_as = "category"
     stored = Record(
@@ -163,11 +194,6 @@ class TimeBlock(OneColumn):
         variance = squares / np.maximum(n, 1)
         block = cls.of_sums(column, low, high, mean, variance, missing, table.path)
         return block, block.matrix(table)
-
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "TimeTally":
-        """Return what counts the column of a table that comes piece by piece."""
-        return TimeTally(*columns)
 
     @classmethod
     def of_sums(
@@ -227,38 +253,3 @@ class TimeBlock(OneColumn):
             raise ValueError("the parts of times and their statistics differ in number.")
         low, high, mean, scale = parts
         return cls(state["column"], low, high, mean, scale, state["indicated"])
-
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the column in the names of parts."""
-        return len(state["column"].encode()) * (len(PARTS) + 1)
-
-
-class TimeTally(NumberTally):
-    """The parts of a column of dates and times."""
-
-    def __init__(self, column: str) -> None:
-        super().__init__(list(PARTS))
-        self.column = column
-        self._missing = False
-
-    def _values(self, table: Table) -> NDArray[np.float64]:
-        values = read_times(table, self.column)
-        self._missing |= bool(np.isnan(values).all(axis=1).any())
-        return values
-
-    def merge(self, other: NumberTally) -> None:
-        """Add what was counted in other rows."""
-        super().merge(other)
-        self._missing |= isinstance(other, TimeTally) and other._missing
-
-    def _draw(self, values: NDArray[np.float64]) -> None:
-        """Keep no rows: medians are of no use here."""
-
-    def block(  # type: ignore[override]
-        self, columns: list[str], n_rows: int, path: str | None
-    ) -> TimeBlock:
-        """Return the block."""
-        variance = self._squares / np.maximum(self._present, 1.0)
-        sums = (self._low, self._high, self._mean, variance)
-        return TimeBlock.of_sums(self.column, *sums, self._missing, path)

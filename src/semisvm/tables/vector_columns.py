@@ -76,6 +76,42 @@ def _wrong_length(table: Table, name: str, row: int, found: int, expected: int) 
     )
 
 
+class VectorTally(Tally):
+    """The mean of a column of vectors that comes piece by piece."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        (self.column,) = columns
+        self._sum: NDArray[np.float64] | None = None
+        self._count = 0
+
+    def add(self, table: Table) -> None:
+        """Count the vectors of some rows."""
+        cells = table.column(self.column)
+        if not isinstance(cells, np.ndarray) and all(cell is None for cell in cells):
+            return  # a piece in which all are missing has no length
+        values = read_vectors(table, self.column, None if self._sum is None else len(self._sum))
+        self._include(np.nansum(values, axis=0), int((~np.isnan(values[:, 0])).sum()))
+
+    def merge(self, other: "VectorTally") -> None:
+        """Add what was counted in other rows."""
+        if other._sum is not None:
+            self._include(other._sum, other._count)
+
+    def _include(self, total: NDArray[np.float64], count: int) -> None:
+        if self._sum is not None and len(self._sum) != len(total):
+            message = f"there are vectors of {len(self._sum):,} and of {len(total):,} numbers."
+            raise DataError(message, None, None, self.column)
+        self._sum = total if self._sum is None else self._sum + total
+        self._count += count
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "VectorBlock":
+        """Return the block: the mean of the vectors that are not missing."""
+        if self._sum is None or self._count == 0:
+            raise DataError("the column has no vector.", path, None, self.column)
+        return VectorBlock(self.column, np.asarray(self._sum / self._count))
+
+
 @dataclass
 class VectorBlock(OneColumn):
     """The vectors of a column, less their mean; a missing vector counts as the mean.
@@ -95,6 +131,7 @@ class VectorBlock(OneColumn):
     mean: NDArray[np.float64]
     kind = "vector"
     title = "vectors"
+    tally = VectorTally
     is_dense = True
     stored = Record(
         {
@@ -129,11 +166,6 @@ class VectorBlock(OneColumn):
         block = cls(column, np.nansum(values, axis=0) / count)
         return block, block.matrix(table)
 
-    @classmethod
-    def tally(cls, columns: list[str], options: BlockOptions) -> "VectorTally":
-        """Return what counts the column of a table that comes piece by piece."""
-        return VectorTally(*columns)
-
     def matrix(self, table: Table) -> NDArray[np.float64]:
         """Compute the centred vectors."""
         centred = read_vectors(table, self.column, self.width()) - self.mean
@@ -157,43 +189,3 @@ class VectorBlock(OneColumn):
         if arrays["mean"].shape != (state["n_columns"],):
             raise ValueError("the vectors and their mean differ in length.")
         return cls(state["column"], arrays["mean"])
-
-    @classmethod
-    def size_of_names(cls, state: State) -> int:
-        """Return the bytes of the column in the names of coordinates."""
-        return len(state["column"].encode()) * int(state["n_columns"])
-
-
-class VectorTally(Tally):
-    """The mean of a column of vectors that comes piece by piece."""
-
-    def __init__(self, column: str) -> None:
-        self.column = column
-        self._sum: NDArray[np.float64] | None = None
-        self._count = 0
-
-    def add(self, table: Table) -> None:
-        """Count the vectors of some rows."""
-        cells = table.column(self.column)
-        if not isinstance(cells, np.ndarray) and all(cell is None for cell in cells):
-            return  # a piece in which all are missing has no length
-        values = read_vectors(table, self.column, None if self._sum is None else len(self._sum))
-        self._include(np.nansum(values, axis=0), int((~np.isnan(values[:, 0])).sum()))
-
-    def merge(self, other: "VectorTally") -> None:
-        """Add what was counted in other rows."""
-        if other._sum is not None:
-            self._include(other._sum, other._count)
-
-    def _include(self, total: NDArray[np.float64], count: int) -> None:
-        if self._sum is not None and len(self._sum) != len(total):
-            message = f"there are vectors of {len(self._sum):,} and of {len(total):,} numbers."
-            raise DataError(message, None, None, self.column)
-        self._sum = total if self._sum is None else self._sum + total
-        self._count += count
-
-    def block(self, columns: list[str], n_rows: int, path: str | None) -> VectorBlock:
-        """Return the block: the mean of the vectors that are not missing."""
-        if self._sum is None or self._count == 0:
-            raise DataError("the column has no vector.", path, None, self.column)
-        return VectorBlock(self.column, np.asarray(self._sum / self._count))

@@ -16,6 +16,17 @@ from semisvm.tables.streaming import StreamedFeatures
 COLOR = re.compile(r"#[0-9a-f]{6}")
 
 
+class ColorTally(Tally):
+    def add(self, table):
+        pass
+
+    def merge(self, other):
+        pass
+
+    def block(self, columns, n_rows, path):
+        return ColorBlock(*columns)
+
+
 @dataclass
 class ColorBlock(OneColumn):
     """Colors such as #ff8000, as three numbers."""
@@ -23,6 +34,7 @@ class ColorBlock(OneColumn):
     column: str
     kind = "color"
     title = "colors"
+    tally = ColorTally
     is_dense = True
     shown_as = "category"
     stored = Record({"kind": text, "column": text})
@@ -36,10 +48,6 @@ class ColorBlock(OneColumn):
     def fit(cls, table, columns, options):
         block = cls(*columns)
         return block, block.matrix(table)
-
-    @classmethod
-    def tally(cls, columns, options):
-        return ColorTally()
 
     def matrix(self, table):
         pairs = [[cell[k : k + 2] for k in (1, 3, 5)] for cell in table.text(self.column)]
@@ -57,21 +65,6 @@ class ColorBlock(OneColumn):
     @classmethod
     def restore(cls, state, arrays):
         return cls(state["column"])
-
-    @classmethod
-    def size_of_names(cls, state):
-        return 3 * len(state["column"])
-
-
-class ColorTally(Tally):
-    def add(self, table):
-        pass
-
-    def merge(self, other):
-        pass
-
-    def block(self, columns, n_rows, path):
-        return ColorBlock(*columns)
 
 
 @pytest.fixture

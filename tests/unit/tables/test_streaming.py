@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
-from semisvm.tables.blocks import BoundedCounts
+from semisvm.tables.blocks import BlockOptions, BoundedCounts
 from semisvm.tables.feature_states import restored, same_features, state_of
 from semisvm.tables.number_columns import NumberTally
 from semisvm.tables.streaming import StreamedFeatures
@@ -98,7 +98,7 @@ def test_a_tally_forgets_the_rarest_and_reports_it():
 
 
 def test_the_sample_of_medians_is_drawn_from_all_rows():
-    tally = NumberTally(["x"])
+    tally = NumberTally(["x"], BlockOptions())
     tally._most = 100
     for k in range(0, 5000, 50):
         tally.add(as_table({"x": np.arange(k, k + 50.0)}))
@@ -109,7 +109,7 @@ def test_the_sample_of_medians_is_drawn_from_all_rows():
 
 
 def test_a_constant_column_is_not_blown_up():
-    tally = NumberTally(["x"])
+    tally = NumberTally(["x"], BlockOptions())
     for n in (3, 7, 11):
         tally.add(as_table({"x": np.full(n, 0.1)}))
     assert tally.block(["x"], 0, None).scale[0] == 1.0
