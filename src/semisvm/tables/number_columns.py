@@ -95,7 +95,7 @@ class NumberTally(Tally):
         total = self._present + count
         share = np.divide(count, total, out=np.zeros_like(total), where=total > 0)
         apart = mean - self._mean
-        self._squares = self._squares + squares + apart**2 * self._present * share
+        self._squares = self._squares + (squares + apart**2 * self._present * share)
         self._mean = self._mean + apart * share
         self._present = total
 
