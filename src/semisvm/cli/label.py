@@ -1,9 +1,13 @@
 """``semisvm label``: label rows in the browser while a model learns."""
 
+import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -74,12 +78,62 @@ def label(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            "--people",
+            metavar="A,B",
+            help="People, each with a link of their own; or how many. A:settle may settle "
+            "disagreements too, A:finish everything, as the first does where no role is given.",
+        ),
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(
+            "--overlap",
+            min=0.0,
+            max=1.0,
+            help="Share of the rows that go to two people, to see how far they agree. Default: as "
+            "the last time, or 0.",
+        ),
+    ] = None,
+    revoke: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--revoke", metavar="NAME", help="End the link of a person, whose answers stay."
+        ),
+    ] = None,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; others than this machine's warn.")
+        str,
+        typer.Option(
+            "--host",
+            help="Address to listen on. One that other machines can reach takes a certificate or a "
+            "proxy.",
+        ),
     ] = LOOPBACK,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Port; 0 takes a free one, for several people that of the last time.",
+        ),
     ] = 0,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", help="Certificate of the host, in PEM.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", help="Key of the certificate, in PEM.")
+    ] = None,
+    behind_proxy: Annotated[
+        str | None,
+        typer.Option(
+            "--behind-proxy",
+            metavar="ADDRESS",
+            help="Address of a proxy in front, which encrypts: https://label.example.org",
+        ),
+    ] = None,
     seed: shared.Seed = 0,
     marks: Marks,
     form: FileFormat,
@@ -91,13 +145,16 @@ def label(
     """
     serve = _server()
     place = _place(data, answers)
-    from semisvm.labelling import LabelingError, LabelingSession
+    tls, public = _certificate(tls_cert, tls_key), _public(behind_proxy)
+    from semisvm.labelling import LabelingSession
     from semisvm.labelling.journal import journal_of
+    from semisvm.labelling.people import read_people
 
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
 
-    try:
+    with as_user_errors():
+        wanted = [] if people is None else read_people(people)
         session = LabelingSession.open(
             data,
             label=label,
@@ -106,21 +163,26 @@ def label(
             features=Columns(text=text, others=columns).features(words),
             answers=place,
             random_state=seed,
+            overlap=overlap,
             reading={**marks.arguments(), **form.arguments()},
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
-    except LabelingError as error:
-        raise UserError(str(error)) from error
     finish_when_stopped()
     when_stopped(message=f"stopped; all answers are in {journal_of(place)}")
     progress = Progress(sys.stderr)
-    with session:
+    with as_user_errors(), session:
         for note in session.status().notes:
             print_stderr(f"note: {note}")
+        for name in revoke or []:
+            session.people.revoke(name)
+        again = session.port if wanted or len(session.people) else None
         serve(
             session,
             host,
-            port,
+            port or again or 0,
+            people=wanted,
+            tls=tls,
+            public=public,
             title=data.name,
             model=None if output is None else output.path,
             report=None if report is None else report.path,
@@ -140,6 +202,42 @@ def _server() -> Any:
     except ImportError as error:
         raise UserError(MISSING.format(name=error.name)) from error
     return serve
+
+
+@contextmanager
+def as_user_errors() -> Iterator[None]:
+    """Turn what the session refuses into an error of the command."""
+    from semisvm.labelling import LabelingError
+
+    try:
+        yield
+    except LabelingError as error:
+        raise UserError(str(error)) from error
+
+
+def _certificate(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        raise UserError("--tls-cert and --tls-key belong together: give both.")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, "")
+    except OSError as error:
+        raise UserError(
+            f"the certificate {cert} with the key {key} cannot be used: {error}."
+        ) from error
+    return cert, key
+
+
+def _public(address: str | None) -> str | None:
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    if parts.scheme not in ("https", "http") or not parts.netloc or parts.path.strip("/"):
+        raise UserError(
+            f"--behind-proxy takes an address such as https://label.example.org, not {address}."
+        )
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _place(data: Path, answers: Output | None) -> Path:

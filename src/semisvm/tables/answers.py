@@ -383,6 +383,7 @@ def write_answers(
     label: str | None = None,
     key: str | None = None,
     names: Sequence[str] | None = None,
+    more: Mapping[str, Mapping[int, str]] | None = None,
 ) -> bytes:
     """Write a CSV file of answers, which `join_answers` reads back; return its content.
 
@@ -402,6 +403,8 @@ def write_answers(
         content is written.
     names : sequence of str, optional
         The keys, or the hashes of the content, of all rows, if they are known.
+    more : mapping, optional
+        Further columns, by name: row -> cell.
     """
     if names is None:
         names = data.levels(key) if key else counted(row_hashes(data))  # type: ignore[union-attr]
@@ -411,11 +414,13 @@ def write_answers(
     changed = {row: value for row, value in changed.items() if given.get(row) != value}
     replaces = any(row in given for row in changed)
     head = [escaped(key or ROW), escaped(label or LABEL)]
-    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else [])])
+    further = more or {}
+    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else []), *further])
     for row, value in sorted(changed.items()):
         line = [escaped(names[row]) if key else row + 1, escaped(value)]
         line += [] if key else [names[row]]
-        table.writerow([*line, *([given.get(row, "")] if replaces else [])])
+        line += [given.get(row, "")] if replaces else []
+        table.writerow([*line, *(escaped(cells.get(row, "")) for cells in further.values())])
     content = text.getvalue().encode("utf-8", "surrogatepass")
     with write_bytes(path) as stream:
         stream.write(content)

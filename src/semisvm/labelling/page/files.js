@@ -30,9 +30,9 @@ async function save() {
 }
 
 export async function startFiles() {
-  for (const what of ["labelled", "model", "report"]) {
+  for (const what of ["labelled", "model", "report", "answers"]) {
     const button = byId(`get-${what}`);
-    const text = what === "labelled" ? "Writing the file" : "Fitting the model to all answers";
+    const text = ["labelled", "answers"].includes(what) ? "Writing the file" : "Fitting the model to all answers";
     button.addEventListener("click", () => busily(button, text, () => download(what)));
   }
   byId("save").addEventListener("click", () => busily(byId("save"), "Fitting the model to all answers", save));
