@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, count, make, percent, plural, show } from "./dom.js";
-import { onStatus } from "./progress.js";
+import { lastStatus, onStatus } from "./progress.js";
 
 const RIGHTS = { label: 0, settle: 1, finish: 2 };
 
@@ -23,6 +23,7 @@ function showPeople(status) {
 export async function startPeople() {
   const { person } = await get("about");
   onStatus(showPeople);
+  if (lastStatus() !== null) showPeople(lastStatus());
   if (person === null) return;
   const may = (right) => RIGHTS[person.role] >= RIGHTS[right];
   show(byId("person"), person.name);
