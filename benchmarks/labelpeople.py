@@ -154,6 +154,9 @@ class Worker:
                 if ": 422 " in str(error):  # not saved: the disk is full
                     self.refused += 1
                     return None
+                if ": 429 " in str(error):  # quicker than a person may be
+                    sleep(0.1)
+                    continue
                 if ": 409 " in str(error):  # changed: the answer had arrived after all
                     return None
                 raise

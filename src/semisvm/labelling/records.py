@@ -395,6 +395,24 @@ class DisagreementList(Record):
 
 
 @dataclass(frozen=True)
+class Imported(Record):
+    """What became of answers that were imported.
+
+    Attributes
+    ----------
+    n_taken : int
+    n_same : int
+        Answers that were here already.
+    n_differ : int
+        Answers that differ from what the same person has answered here, which stays.
+    """
+
+    n_taken: int
+    n_same: int
+    n_differ: int
+
+
+@dataclass(frozen=True)
 class ClassAgreement(Record):
     """How far people agree on one class against the others.
 

@@ -27,13 +27,13 @@ from semisvm.labelling.journal import Journal, Line, MemoryJournal, journal_of, 
 from semisvm.labelling.people import People
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
-from semisvm.tables.answers import PICKED, ROW, join_answers, write_answers
+from semisvm.tables.answers import CHECK, PICKED, ROW, join_answers, write_answers
 from semisvm.tables.errors import DataError
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.writing import write_text
 
-BY, TIME = "semisvm_by", "semisvm_time"
-"""Columns with whose label it is, and when it was given."""
+BY, TIME, WHAT = "semisvm_by", "semisvm_time", "semisvm_what"
+"""Columns with whose label it is, when it was given, and what a person did."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -176,6 +176,16 @@ class SavedAnswers(AnswerStore):
         if wanted != self.setup:
             self._journal.append({"kind": SETUP, **wanted})
             self.setup = wanted
+
+    @property
+    def names(self) -> list[str]:
+        """What the rows are called in the journal."""
+        return self._names
+
+    def journal_bytes(self) -> bytes:
+        """Return the content of the journal."""
+        assert self._journal.path is not None
+        return self._journal.path.read_bytes()
 
     def close(self) -> None:
         """Close the journal."""
@@ -328,9 +338,11 @@ class SavedAnswers(AnswerStore):
             for mark, is_settled in sorted(marks, key=lambda pair: pair[0].seq):
                 what = "settled" if is_settled else "skipped" if mark.value is None else "answer"
                 line = {self.pool.key or ROW: self.pool.name_of(row), self.pool.label: mark.value}
-                who = {BY: mark.by, TIME: mark.time, "semisvm_what": what}
+                who = {BY: mark.by, TIME: mark.time, WHAT: what}
                 seen = "yes" if mark.facts.get("seen_guess") else ""
-                found.append({**line, **who, PICKED: mark.reason, "semisvm_saw_guess": seen})
+                more = {PICKED: mark.reason, "semisvm_saw_guess": seen}
+                check = {} if self.pool.key else {CHECK: self._names[row]}
+                found.append({**line, **who, **more, **check})
         return found or [{self.pool.key or ROW: None}]
 
     def write(

@@ -244,8 +244,9 @@ class RequestGuard:
         self.hosts = hosts
         self.keys = keys
         # requests without cookie or token have a bucket of their own: they cannot use up that of
-        # the person at work, nor keep out a person who arrives with the token
-        self._authenticated = Bucket(rate=200.0, burst=400.0, clock=clock)
+        # a person at work, nor keep out a person who arrives with the token
+        self._clock = clock
+        self._authenticated: dict[str, Bucket] = {}
         self._unauthenticated = Bucket(rate=10.0, burst=40.0, clock=clock)
 
     def check(
@@ -269,13 +270,18 @@ class RequestGuard:
         may_open = token is not None and path == "/" and method == "GET"
         cookie = self.keys.open(str(token)) if may_open else None
         known = person is not None or cookie is not None
-        if not (self._authenticated if known else self._unauthenticated).take():
+        bucket = self._bucket_of(person) if known else self._unauthenticated
+        if not bucket.take():
             raise RefusedError(429, "Too many requests. Wait a moment.")
         if not known and not may_open:
             raise RefusedError(401, "This page needs the address with the token.")
         if not known:
             raise RefusedError(401, "The token of this address is not valid, or was used up.")
         return Admission(None, cookie) if cookie is not None else Admission(person)
+
+    def _bucket_of(self, person: Person | None) -> Bucket:
+        name = "" if person is None else person.name
+        return self._authenticated.setdefault(name, Bucket(200.0, 400.0, self._clock))
 
     def _check_source(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")

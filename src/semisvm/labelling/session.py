@@ -20,6 +20,7 @@ from semisvm.labelling.answer_store import (
 )
 from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.disagreements import Disagreements
+from semisvm.labelling.exchange import Exchange
 from semisvm.labelling.fits import METHOD, model_of
 from semisvm.labelling.learner import EVERY, Background, Learner
 from semisvm.labelling.leases import Leases
@@ -37,7 +38,7 @@ EXPORT_DELAY = 0.5
 NO_MODEL = "A model needs answers of two classes or more."
 
 
-class LabelingSession(Disagreements, SessionViews):
+class LabelingSession(Disagreements, Exchange, SessionViews):
     """Rows to be labelled, the answers so far, and a model that learns from them.
 
     `ask` returns a row and why it was picked, `answer` takes its class. After every few

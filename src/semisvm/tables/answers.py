@@ -113,7 +113,7 @@ def join_answers(
     for path in paths:
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
-        rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
+        rows = find_rows(answers, data, key)
         replaced = answers.levels(BEFORE) if BEFORE in answers.columns else [""] * len(rows)
         if PICKED in answers.columns:
             picked |= zip(rows, answers.levels(PICKED), strict=True)
@@ -153,6 +153,11 @@ def _given(answers: Table) -> Labels:
     labels = answers.labels.copy()
     labels[:] = [unescaped(v) if isinstance(v, str) else v for v in labels.tolist()]
     return labels
+
+
+def find_rows(answers: Table, data: Table | MatrixData, key: str | None) -> list[int]:
+    """Return the rows of the data that answers belong to, from 0."""
+    return _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
 
 
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
