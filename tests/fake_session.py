@@ -232,6 +232,12 @@ class FakeSession:
         lines = [f"{row + 1},{mark[1]}" for row, mark in self.marks.items() if mark]
         file.write_text("\n".join(["row,label", *lines]) + "\n", encoding="utf-8")
 
+    def export_tasks(self, file, tool):
+        file.write_text(tool, encoding="utf-8")
+
+    def pack(self, file, options=None):
+        file.write_text("packed", encoding="utf-8")
+
     def save(self, path):
         path.write_text("model", encoding="utf-8")
 

@@ -289,3 +289,29 @@ def test_bad_options_of_people(mail, person, options, words):
     shown = run("label", "mail.csv", *OPTIONS, *options, code=2).stderr
     assert words in " ".join(shown.replace("│", " ").split())
     assert not Path("mail.answers.csv.journal").exists()
+
+
+def test_answers_of_another_tool_are_taken(mail, person):
+    tasks = [{"text": "?", "semisvm_row": 3, "label": ["spam"]}]
+    Path("tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    person.answers = 0
+    shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl").output
+    assert "tasks.jsonl: 1 answers taken, 0 were here already" in " ".join(shown.split())
+    assert "1 answers are in mail.answers.csv" in shown
+    Path("tasks.jsonl").write_text(json.dumps({**tasks[0], "semisvm_row": 300}) + "\n")
+    shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl", code=2).stderr
+    assert "not a row of" in " ".join(shown.split())
+
+
+def test_a_packed_session_is_taken_up(mail, person):
+    run("label", "mail.csv", *OPTIONS)
+    options = person()[0]["options"]
+    assert options["text"] == ["body"]
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        session.pack("mail.session", options)
+    Path("there").mkdir()
+    Path("mail.session").rename("there/mail.session")
+    person.answers = 3
+    shown = run("label", "there/mail.session", "--no-browser").output
+    assert "23 answers are in there/mail.answers.csv" in shown
+    assert person()[1]["options"]["text"] == ["body"]

@@ -75,6 +75,14 @@ def label(
     columns: OtherColumns,
     words: Words,
     vectors: TrainingVectors,
+    take: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Answers to take over: of Label Studio, Prodigy, doccano or Argilla, or a table.",
+        ),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
@@ -138,18 +146,31 @@ def label(
     marks: Marks,
     form: FileFormat,
 ) -> None:
-    """Label rows in the browser while a model learns from the answers.
+    """Label rows in the browser, alone or together, while a model learns from the answers.
 
     The page asks for the rows that matter most, and shows how accurate the model is. An answer that
-    is shown as saved is on the disk: the same command goes on where you left. Ctrl-C ends it.
+    is shown as saved is on the disk: the same command goes on where you left. Ctrl-C ends it. A
+    session that was downloaded from the page is taken up in place of the data.
     """
     serve = _server()
-    place = _place(data, answers)
     tls, public = _certificate(tls_cert, tls_key), _public(behind_proxy)
     from semisvm.labelling import LabelingSession
+    from semisvm.labelling.exchange import is_packed, unpack
     from semisvm.labelling.journal import journal_of
     from semisvm.labelling.people import read_people
 
+    opened: dict[str, Any] = {}
+    reading = {**marks.arguments(), **form.arguments()}
+    if is_packed(data):
+        data, opened = unpack(data)
+        print_stderr(f"note: the session was taken apart: its data are in {data} now.")
+        label, key, text = (
+            given or opened.get(name)
+            for name, given in (("label", label), ("key", key), ("text", text))
+        )
+        is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
+        reading = opened.get("reading", reading) if is_usual else reading
+    place = _place(data, answers)
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
 
@@ -164,7 +185,7 @@ def label(
             answers=place,
             random_state=seed,
             overlap=overlap,
-            reading={**marks.arguments(), **form.arguments()},
+            reading=reading,
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
     finish_when_stopped()
@@ -173,6 +194,8 @@ def label(
     with as_user_errors(), session:
         for note in session.status().notes:
             print_stderr(f"note: {note}")
+        for file in take or []:
+            _import(session, file)
         for name in revoke or []:
             session.people.revoke(name)
         again = session.port if wanted or len(session.people) else None
@@ -183,6 +206,7 @@ def label(
             people=wanted,
             tls=tls,
             public=public,
+            options={"text": text, "reading": reading},
             title=data.name,
             model=None if output is None else output.path,
             report=None if report is None else report.path,
@@ -194,6 +218,14 @@ def label(
         _finish(session, output, report)
         status = session.status()
     _print_outcome(context, status, place, output, f"{data.stem}.semisvm")
+
+
+def _import(session: "LabelingSession", file: Path) -> None:
+    found = session.import_answers(file)
+    print_stderr(
+        f"{file}: {found.n_taken} answers taken, {found.n_same} were here already, "
+        f"{found.n_differ} differ from what the same person has answered here, which stays"
+    )
 
 
 def _server() -> Any:

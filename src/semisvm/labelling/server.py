@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -294,6 +294,7 @@ def serve(
     people: Sequence[Person] = (),
     tls: tuple[Path, Path] | None = None,
     public: str | None = None,
+    options: Mapping[str, Any] | None = None,
     open_browser: bool = True,
     echo: Callable[[str], None] = print,
     watch: Callable[[Status], None] | None = None,
@@ -314,6 +315,8 @@ def serve(
         Who is to have a link. A new one is made, and shown, for those who have none.
     tls, public
         Of `PageServer`.
+    options : mapping, optional
+        How the session was opened, to be packed with it.
     open_browser : bool, default=True
         For the first person who may finish, if there are several.
     echo : callable, default=print
@@ -321,7 +324,8 @@ def serve(
     watch : callable, optional
         Is given the status of the session whenever it has changed.
     """
-    places = Places(title, *(None if path is None else Path(path) for path in (model, report)))
+    saved = (None if path is None else Path(path) for path in (model, report))
+    places = Places(title, *saved, options=options)
     if not is_loopback(host) and tls is None and public is None:
         raise LabelingError(UNENCRYPTED.format(host=host))
     server = PageServer(

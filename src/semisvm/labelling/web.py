@@ -9,7 +9,7 @@ import logging
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
@@ -38,6 +38,7 @@ from semisvm.labelling.records import (
 )
 from semisvm.labelling.security import PERSON
 from semisvm.labelling.session import LabelingSession
+from semisvm.tables.annotation_tools import SUFFIXES
 from semisvm.tables.errors import DataError
 from semisvm.text import plain
 
@@ -284,11 +285,14 @@ class Places:
         What is labelled; names of downloads begin with it.
     model, report : Path, optional
         Where to save.
+    options : mapping, optional
+        How the session was opened, to be packed with it.
     """
 
     title: str = ""
     model: Path | None = None
     report: Path | None = None
+    options: Mapping[str, Any] | None = None
 
     def downloads(self) -> dict[str, str]:
         """Return the names of the files that can be downloaded."""
@@ -298,6 +302,8 @@ class Places:
             "model": f"{stem}.semisvm",
             "report": f"{stem}.report.html",
             "answers": f"{stem}.single_answers.csv",
+            "session": f"{stem}.session",
+            **{tool: f"{stem}.{tool}{suffix}" for tool, suffix in SUFFIXES.items()},
         }
 
     def about(self, session: LabelingSession, values: Values) -> dict[str, Any]:
@@ -326,6 +332,8 @@ class Places:
             "model": session.save,
             "report": session.report,
             "answers": session.export_single_answers,
+            "session": partial(session.pack, options=self.options),
+            **{tool: partial(session.export_tasks, tool=tool) for tool in SUFFIXES},
         }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
         try:
