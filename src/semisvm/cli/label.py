@@ -164,10 +164,8 @@ def label(
     if is_packed(data):
         data, opened = unpack(data)
         print_stderr(f"note: the session was taken apart: its data are in {data} now.")
-        label, key, text = (
-            given or opened.get(name)
-            for name, given in (("label", label), ("key", key), ("text", text))
-        )
+        label, key = label or opened.get("label"), key or opened.get("key")
+        text = text or opened.get("text")
         is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
         reading = opened.get("reading", reading) if is_usual else reading
     place = _place(data, answers)

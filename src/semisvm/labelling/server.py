@@ -324,8 +324,8 @@ def serve(
     watch : callable, optional
         Is given the status of the session whenever it has changed.
     """
-    saved = (None if path is None else Path(path) for path in (model, report))
-    places = Places(title, *saved, options=options)
+    saved, page = (None if path is None else Path(path) for path in (model, report))
+    places = Places(title, saved, page, options)
     if not is_loopback(host) and tls is None and public is None:
         raise LabelingError(UNENCRYPTED.format(host=host))
     server = PageServer(

@@ -488,6 +488,20 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         if sum(1 for count in self._store.counts.values() if count) < 2:
             raise LabelingError(NO_MODEL)
 
+    # showing
+
+    def widget(self, by: str | None = None) -> Any:
+        """Return the session as a widget for a notebook; it needs ``semisvm[notebook]``.
+
+        Parameters
+        ----------
+        by : str, optional
+            Name of the person who labels, of several.
+        """
+        from semisvm.labelling.widget import LabelingWidget
+
+        return LabelingWidget(self, by)
+
     # leaving
 
     def model(self) -> Any:
