@@ -15,8 +15,11 @@ from semisvm.labelling.records import (
 )
 from semisvm.labelling.reliability import judged
 from semisvm.labelling.saved_answers import SavedAnswers
+from semisvm.text import counted, series
 
 OPEN, SETTLED = "open", "settled"
+MANY = 100
+"""Shared rows, of which one later one may be left out of what is shown of people."""
 
 
 class Disagreements:
@@ -25,6 +28,7 @@ class Disagreements:
     _lock: Any
     _pool: Pool
     _store: SavedAnswers
+    _judged: tuple[int, dict[str, tuple[int, float]]] = (-1, {})
 
     def disagreements(self, which: str = OPEN, start: int = 0, count: int = 20) -> DisagreementList:
         """Return rows on which people differ, with the answer of each.
@@ -88,7 +92,10 @@ class Disagreements:
             names = dict.fromkeys([*(person.name for person in store.people), *counts])
             if not names:
                 return []
-            known = judged(store)
+            before, known = self._judged
+            if store.version - before > len(store.shared) // MANY:
+                known = judged(store)
+                self._judged = store.version, known
             return [
                 PersonStatus(
                     name,
@@ -98,6 +105,35 @@ class Disagreements:
                 )
                 for name in names
             ]
+
+    def people_sentences(self) -> list[str]:
+        """Describe for a report who has labelled, when, and how far they agree."""
+        people = [one for one in self.people_status() if one.n_answered]
+        if not people:
+            return []
+        with self._lock:
+            marks = self._store.marks.values()
+            times = sorted(mark.time for mark in marks if mark.by and mark.time)
+        named = series(f"{one.name} ({counted(one.n_answered, 'row')})" for one in people)
+        when = f", from {times[0]} to {times[-1]}" if times else ""
+        found = [f"labelled by {named}{when}."]
+        agreement = self.agreement()
+        if agreement.n_rows and agreement.agreed is not None:
+            same, alpha = agreement.agreed, agreement.alpha
+            text = (
+                f"people agree on {same.value:.0%} of {counted(agreement.n_rows, 'row')} drawn at "
+                f"random for two of them ({same.low:.0%} to {same.high:.0%}, 95% interval)"
+            )
+            if alpha is not None:
+                ends = f"({alpha.low:.2f} to {alpha.high:.2f})"
+                text += f", Krippendorff's alpha {alpha.value:.2f} {ends}"
+            found.append(f"{text}.")
+        if agreement.n_settled or agreement.n_disputed:
+            found.append(
+                f"{counted(agreement.n_settled, 'row')} on which people differed were settled, "
+                f"{agreement.n_disputed} were not and have no label."
+            )
+        return found
 
 
 def _answers(singles: Any) -> dict[str, Any]:

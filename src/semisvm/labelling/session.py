@@ -528,7 +528,7 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         from semisvm.reporting.page import write_report
 
         name = Path(self._pool.data.path).name if self._pool.data.path else "labelled rows"
-        notes = self._assessment.sentences(self.status())
+        notes = [*self._assessment.sentences(self.status()), *self.people_sentences()]
         write_report(self.model(), path, title=f"Model of {name}", created=created, notes=notes)
 
     def export(self, file: str | Path | BinaryIO) -> None:

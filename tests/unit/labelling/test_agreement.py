@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from mail_sessions import session
+from mail_sessions import KINDS, session
 from semisvm.labelling.agreement import agreement_of, cohen_kappa, krippendorff_alpha
 from semisvm.labelling.leases import SECOND
 from semisvm.labelling.records import LabelingError
@@ -147,3 +147,23 @@ def test_only_rows_that_were_drawn_at_random_count():
         assert found.agreement().n_settled == 1
         with pytest.raises(LabelingError, match="open or settled"):
             found.disagreements("some")
+
+
+def test_a_report_has_who_labelled_and_how_far_they_agree(tmp_path):
+    with session(overlap=1.0) as found:
+        assert found.people_sentences() == []
+        for _ in range(15):
+            for by in "ab":
+                query = found.ask("browser", by=by)
+                wrong = by == "b" and query.row == 4
+                found.answer(query.row, "spam" if wrong else KINDS[query.row], by=by)
+        for row in found.disagreements().rows:
+            found.settle(row.row, KINDS[row.row], by="a")
+        found.report(tmp_path / "report.html")
+        shown = (tmp_path / "report.html").read_text(encoding="utf-8")
+        for sentence in found.people_sentences():
+            assert sentence.split("'")[0] in shown
+    first, second, *_ = found.people_sentences()
+    assert first.startswith("labelled by a (15 rows) and b (15 rows), from 20")
+    assert "drawn at random for two of them" in second
+    assert "Krippendorff's alpha" in second
