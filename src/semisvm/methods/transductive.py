@@ -1,5 +1,6 @@
 """Hard labels that follow the weights (TSVM): of two classes, and of many under class counts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -9,6 +10,8 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.label_steps import LabelStep, greedy, simplex, switching
 from semisvm.methods.loop import Level, follow
+from semisvm.methods.sample_sizes import rows_of
+from semisvm.methods.settling import Settling
 from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
@@ -50,7 +53,7 @@ class Anticipating(RespondingProblem):
         return self.task.balanced_objective(w, self.lam)
 
 
-class Retraining:
+class Retraining(ABC):
     """The weight step of both methods: retrain from the last weights, for hard labels.
 
     If few labels have changed, the gradient of the last step is updated rather than computed anew.
@@ -69,8 +72,22 @@ class Retraining:
         # exactly (rows with masses), or weights are only nearly optimal
         self._lowest = np.inf
 
+    def take(self, size: int | None) -> None:
+        """Go on with a sample of the unlabelled rows, or with all of them; choose their labels."""
+        task, before = self.task, self.task.sample_size
+        self.task = task.sampled(size)
+        if size != before or self.task is not task:
+            self.task.at(self.state)
+            self._solved, self._best = None, False
+            self._choose_first()
+
+    @abstractmethod
+    def _choose_first(self) -> None:
+        """Choose labels for rows that have none."""
+
     def enter(self, level: Level) -> None:
         """Recompute scores and gradient before the level that yields the result."""
+        self.take(level.rows)
         self._lowest = np.inf
         if level.last:
             self.task.rows.all.score(self.state.w)
@@ -109,7 +126,10 @@ class Switching(Retraining):
         # pairs switched in the rounds of the level, and whether steps may anticipate more
         self._switched: list[int] = []
         self._anticipating = False
-        task.label_best()
+        self._choose_first()
+
+    def _choose_first(self) -> None:
+        self.task.label_best()
 
     def enter(self, level: Level) -> None:
         """Begin a level; at the last one steps may anticipate the response of the labels."""
@@ -159,6 +179,7 @@ class Switching(Retraining):
         stalled = task.rows.has_weights and objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
+        facts |= rows_of(task)
         # after an anticipating step the weights are not the solution for these labels
         return stalled or (switched == 0 and self._solved is not None), facts
 
@@ -180,6 +201,7 @@ class Switching(Retraining):
         self._update_gradient()
         gradient = self.state.gradient
         return {
+            "sampled": self.task.sample_size,
             "state": self.state.to_dict(),
             "gradient": None if self._solved is None or gradient is None else gradient.copy(),
             "solved": self._solved,
@@ -204,6 +226,7 @@ class Switching(Retraining):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
         self.state = self.task.returned(snapshot["state"])
         # a round ends with the labels that suit its weights
         self.task.label_best()
@@ -223,17 +246,39 @@ def finish_two(
     lam: float,
     max_rounds: int,
     balance_tol: float | None,
+    growth: Sequence[Level] = (),
 ) -> Solution:
-    """Run the switching loop to its end and make the outputs of new rows keep the class shares."""
-    task = method.task
-    rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
-    state = method.state
+    """Run the switching loop to its end and make the outputs of new rows keep the class shares.
+
+    Before the last level, weights and labels settle on growing samples, if these are given.
+    """
+    rounds, settled = settle("switching", levels, growth, method, max_rounds)
+    task, state = method.task, method.state
     if balance_tol is not None and task.rows.bias > 0.0 and task.n_unlabeled:
         task.leave_out(lam)
         task.balance(state, task.balancing_shift(balance_tol))
     objective = method.objective(lam)
     labels = task.rows.all.chosen_labels().astype(np.intp)
     return Solution(state.w, objective, rounds, settled and state.converged, labels)
+
+
+def settle(
+    phase: str, levels: Sequence[Level], growth: Sequence[Level], method: Any, max_rounds: int
+) -> tuple[int, bool]:
+    """Follow levels, with growing samples before the last of them; end with all rows."""
+    recorder, last, rounds = method.task.recorder, levels, 0
+    if growth:
+        rounds, _ = follow(phase, levels[:-1], method, recorder, max_rounds)
+        steps = Settling(method.task, method.state)
+        more, _ = follow("settling", growth, steps, recorder, max_rounds)
+        method.state, method.task, last = steps.state, steps.task, levels[-1:]
+        method.take(None)
+        method.task.at(method.state)
+        rounds += more
+    more, settled = follow(phase, last, method, recorder, max_rounds)
+    # the callback may have ended the fit on a sample
+    method.take(None)
+    return rounds + more, settled
 
 
 TableStep = Callable[[Floats, Any, Any], LabelStep]
@@ -254,6 +299,7 @@ class Assigning(Retraining):
     def _choose_first(self) -> None:
         self.prices, _, _ = self.task.assign(self.prices)
         self.task.rows.all.adopt_table()
+        self._chosen_at[:] = self.state.w
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
@@ -268,6 +314,7 @@ class Assigning(Retraining):
         stalled = objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": changed, "imbalance": self._imbalance}
+        facts |= rows_of(task)
         return changed == 0 or stalled, facts
 
     def _choose(self) -> tuple[int, float]:
@@ -288,6 +335,7 @@ class Assigning(Retraining):
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current round."""
         return {
+            "sampled": self.task.sample_size,
             "state": self.state.to_dict(),
             "chosen_at": self._chosen_at.copy(),
             "prices": self.prices,
@@ -296,6 +344,7 @@ class Assigning(Retraining):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
         self.task.rows.all.score(snapshot["chosen_at"])
         self.prices, _, _ = self.task.assign(snapshot["prices"])
         self.task.rows.all.adopt_table()
@@ -373,9 +422,10 @@ def finish_many(
     method: Assigning, levels: Sequence[Level], *, lam: float, max_rounds: int
 ) -> Solution:
     """Run the assigning loop to its end."""
-    task = method.task
-    rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
-    state, objective = method.state, method.objective(lam)
+    rounds, settled = follow("assigning", levels, method, method.task.recorder, max_rounds)
+    # the callback may have ended the fit on a sample
+    method.take(None)
+    task, state, objective = method.task, method.state, method.objective(lam)
     return Solution(
         state.w, objective, rounds, settled and state.converged, task.rows.all.chosen_labels()
     )

@@ -42,9 +42,14 @@ class ManyScoreBlock(ManyScoredRows):
     """Some rows with one score per class: the weight step, hard labels, and soft labels."""
 
     # how the beliefs respond: the slopes of the costs, the step's scores, the responses, 1/(uT)
-    _slopes: Floats = NO_SCORES
-    _moved: Floats = NO_SCORES
-    _softness: float = 0.0
+    _slopes: Floats
+    _moved: Floats
+    _softness: float
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._slopes = self._moved = NO_SCORES
+        self._softness = 0.0
 
     @operation(reads="table", sets="beliefs", combine=(sum, sum))
     def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:

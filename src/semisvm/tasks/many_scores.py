@@ -61,6 +61,7 @@ class ManyScoredRows(Block):
     """
 
     STATE: ClassVar = {
+        "sample": ("unlabeled", "mass", "evidence", "n_unlabeled"),
         "scores": ("scores", "_label_costs"),
         "step": ("_step",),
         "costs": ("costs", "_rows"),
@@ -85,12 +86,16 @@ class ManyScoredRows(Block):
         mass: Floats = UNIT_WEIGHT,
         evidence: Floats | None = None,
     ) -> None:
-        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
         self._codes = codes
         self.loss = loss
         self.hierarchy = hierarchy
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
+
+    def _clear(self) -> None:
+        # the rows with costs
+        self._rows: RowList = self.design.all_rows
         self.scores: Floats = NO_SCORES
-        self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
+        self.labels: Codes = np.zeros(len(self.unlabeled), dtype=np.intp)
         self.costs: Floats = NO_SCORES
         # the labels of the last gradient
         self._solved: Codes = self.labels
@@ -255,7 +260,7 @@ class ManyScoredRows(Block):
     @operation(reads="scores step", changes="scores", weights="moved")
     def move(self, t: float) -> None:
         """Move along the step."""
-        add(self.scores.reshape(-1), t, self._step.reshape(-1))
+        self._add_step(self.scores, t, self._step)
         self._label_costs = None
 
     @operation(
@@ -315,6 +320,12 @@ class ManyScoredRows(Block):
             if self.evidence is not None:
                 self._label_costs += self.evidence
         return self._label_costs
+
+    @operation(combine=max)
+    def forbids(self) -> bool:
+        """Return whether some rows may not have every class."""
+        evidence = self._whole[3]
+        return evidence is not None and not bool(np.isfinite(evidence).all())
 
     @operation(reads="scores", sets="table")
     def open_table(self, used: Index) -> int:

@@ -1,0 +1,161 @@
+"""Labels and weights that settle together: conjugate gradients on the objective of the best labels.
+
+J(w), the objective at the labels that suit the weights best, is a function of the weights alone.
+Its gradient is that at these labels. Alternating weights and labels is slow where each weight
+step switches labels that pull the weights further in the same direction. Here the step that
+labels held fixed would take is a preconditioned gradient, and steps are conjugate to the ones
+before (Polak and Ribiere). How far they go is decided by J, with labels that follow.
+
+The preconditioner may be inexact. So products with the curvature take a sample of the rows, weighed
+up. A step then reads all rows twice, for its scores and for the next gradient.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.designs.vectors import add, dot
+from semisvm.methods.loop import Level
+from semisvm.methods.sample_sizes import CURVATURE_ROWS, rows_of
+from semisvm.solvers import State
+from semisvm.solvers.newton import LEAST_GAIN, measure, newton_step
+from semisvm.tasks.task import Task
+
+MAX_TRIALS = 8
+# How far beyond the minimum at fixed labels a step may go.
+FARTHEST = 8.0
+# Lengths of steps that differ by less than this are not worth a trial.
+CLOSE = 0.2
+
+
+class Settling:
+    """Steps of conjugate gradients on J.
+
+    Parameters
+    ----------
+    task : Task
+    state : State
+    """
+
+    def __init__(self, task: Task, state: State) -> None:
+        self.task = task
+        self.state = state
+        # the last step, the gradient where it began, and the product of the gradient with the
+        # preconditioned one
+        self._step: Floats | None = None
+        self._before: Floats | None = None
+        self._product = 0.0
+        # whether products with the curvature take all rows, and whether no step helps
+        self._exact = False
+        self._stuck = False
+        self._switched = 0
+
+    def enter(self, level: Level) -> None:
+        """Go on with the rows of the level."""
+        self.task = self.task.sampled(level.rows)
+        self.task.at(self.state)
+        self.task.label_best()
+        self._step = self._before = None
+        self._exact = self._stuck = False
+
+    def weight_step(self, level: Level) -> State:
+        """Take a step, unless the gradient is small enough."""
+        task, state, lam = self.task, self.state, level.value
+        task.rows.all.set_label_costs(lam)
+        problem = task.problem()
+        here = problem.linearize(state.w)
+        measure(state, here, task.reg, level.tol)
+        if task.rows.has_evidence:
+            state.objective = task.objective(state.w, lam)
+        state.n_iter = state.cg_steps = self._switched = 0
+        if state.converged:
+            return state
+        if not self._exact:
+            task.rows.sample_curvature(CURVATURE_ROWS)
+        own, _, state.cg_steps = newton_step(problem, here, state, level.tol)
+        step = self._conjugate(own, here.gradient)
+        problem.set_direction(step)
+        state.n_iter = self._move(step, dot(step, here.gradient), lam)
+        if not state.n_iter:
+            # next with all rows, and then not at all
+            self._stuck, self._exact, self._step = self._exact, True, None
+        return state
+
+    def _conjugate(self, own: Floats, gradient: Floats) -> Floats:
+        """Make a step conjugate to the last one, if that is one of descent."""
+        product = -dot(own, gradient)
+        step = own
+        if self._step is not None and self._before is not None:
+            factor = (product + dot(own, self._before)) / self._product
+            if factor > 0.0:
+                step = own.copy()
+                add(step, factor, self._step)
+                if not dot(step, gradient) < 0.0:
+                    step = own
+        self._step, self._before, self._product = step, gradient, product
+        return step
+
+    def _move(self, step: Floats, slope: float, lam: float) -> int:
+        """Go to about the minimum of J along a step; return 1, or 0 if there is no descent."""
+        state, before = self.state, self.state.objective
+        t, found = 0.0, [(0.0, before)]
+        ahead = 1.0
+        for _ in range(MAX_TRIALS):
+            self._go(step, ahead - t, lam)
+            t = ahead
+            found.append((t, state.objective))
+            best, lowest = min(found, key=lambda pair: pair[1])
+            # the minimum of a parabola through the last value
+            bend = state.objective - before - t * slope
+            part = -0.5 * t * slope / bend if bend > 0.0 else FARTHEST
+            ahead = float(np.clip(part, 0.1 * t, FARTHEST))
+            if lowest <= before + LEAST_GAIN * best * slope and (
+                len(found) > 2 or abs(ahead - t) <= CLOSE * t
+            ):
+                break
+        if lowest > before + LEAST_GAIN * best * slope:
+            best = 0.0
+        if best != t:
+            self._go(step, best - t, lam)
+        return int(best > 0.0)
+
+    def _go(self, step: Floats, t: float, lam: float) -> None:
+        """Move along the step, with labels that follow."""
+        task, state = self.task, self.state
+        add(state.w, t, step)
+        task.rows.all.move(t)
+        self._switched = task.label_best()
+        state.objective = task.objective(state.w, lam)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Return whether no step is needed or helps; labels have followed already."""
+        state = self.state
+        facts = {
+            "objective": state.objective,
+            "switched": self._switched,
+            "imbalance": self.task.imbalance(),
+            **rows_of(self.task),
+        }
+        return state.converged or self._stuck, facts
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current round."""
+        step, before = self._step, self._before
+        return {
+            "sampled": self.task.sample_size,
+            "state": self.state.to_dict(),
+            "step": None if step is None else step.copy(),
+            "before": None if before is None else before.copy(),
+            "product": self._product,
+            "exact": self._exact,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
+        self.state = self.task.returned(snapshot["state"])
+        self.task.label_best()
+        self._step = None if snapshot["step"] is None else snapshot["step"].copy()
+        self._before = None if snapshot["before"] is None else snapshot["before"].copy()
+        self._product, self._exact = snapshot["product"], snapshot["exact"]
