@@ -206,4 +206,5 @@ class TransductiveSVC(
         elif start is None and whole:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol, sizes)
         method = assigning(task, state, self.label_step, self.max_switches)
-        return finish_many(method, levels, lam=lam, max_rounds=self.max_iter)
+        growth = growing(lam, self.tol, sizes, sizes[0] + 1 if sizes else None)
+        return finish_many(method, levels, lam=lam, max_rounds=self.max_iter, growth=growth)

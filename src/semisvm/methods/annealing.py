@@ -274,14 +274,17 @@ def cool(
         See `anneal`.
     """
     smooth = isinstance(task.loss, SmoothManyClassLoss)
-    method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
+    method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol, sizes)
+    method.settles &= path.refine
     rounds, settled = path.follow(method, max_rounds)
     as_it_is = rounds > 0 and not path.refine
     task = method.task.sampled(None) if as_it_is else method.task
     state = method.state if as_it_is else method.best
     hard = Assigning(task, task.at(state))
-    levels = [] if as_it_is else settling(lam, tol, sizes)
-    solution = finish_many(hard, levels, lam=lam, max_rounds=max_rounds)
+    # with samples all levels but the last are those of growing ones
+    levels = [] if as_it_is else settling(lam, tol)[-1 if sizes else 0 :]
+    growth = [] if as_it_is else growing(lam, tol, sizes, task.sample_size)
+    solution = finish_many(hard, levels, lam=lam, max_rounds=max_rounds, growth=growth)
     if as_it_is:
         solution.converged = settled and state.converged
     solution.n_iter += rounds

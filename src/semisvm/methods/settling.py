@@ -21,6 +21,7 @@ from semisvm.methods.sample_sizes import CURVATURE_ROWS, rows_of
 from semisvm.solvers import State
 from semisvm.solvers.newton import LEAST_GAIN, measure, newton_step
 from semisvm.tasks.task import Task
+from semisvm.tasks.two_classes import TwoClassTask
 
 MAX_TRIALS = 8
 # How far beyond the minimum at fixed labels a step may go.
@@ -50,24 +51,40 @@ class Settling:
         self._exact = False
         self._stuck = False
         self._switched = 0
+        # where the search for the labels of many classes begins, and the weight of their rows
+        self._prices: Floats | None = None
+        self._lam = 0.0
+
+    def _choose(self) -> None:
+        """Choose the best labels, and compute the objective with them."""
+        task, state = self.task, self.state
+        if isinstance(task, TwoClassTask):
+            self._switched += task.label_best()
+            state.objective = task.objective(state.w, self._lam)
+            return
+        self._prices, cost, _ = task.assign(self._prices)
+        self._switched += task.rows.all.adopt_table()
+        state.objective = task.objective(state.w, self._lam, task.rows.all.fit(), cost)
 
     def enter(self, level: Level) -> None:
         """Go on with the rows of the level."""
+        self._lam = level.value
         self.task = self.task.sampled(level.rows)
         self.task.at(self.state)
-        self.task.label_best()
+        self._choose()
         self._step = self._before = None
         self._exact = self._stuck = False
 
     def weight_step(self, level: Level) -> State:
         """Take a step, unless the gradient is small enough."""
-        task, state, lam = self.task, self.state, level.value
-        task.rows.all.set_label_costs(lam)
+        task, state = self.task, self.state
+        task.rows.all.set_label_costs(self._lam)
         problem = task.problem()
         here = problem.linearize(state.w)
         measure(state, here, task.reg, level.tol)
         if task.rows.has_evidence:
-            state.objective = task.objective(state.w, lam)
+            # that of a weight step has no costs of evidence
+            self._choose()
         state.n_iter = state.cg_steps = self._switched = 0
         if state.converged:
             return state
@@ -76,7 +93,7 @@ class Settling:
         own, _, state.cg_steps = newton_step(problem, here, state, level.tol)
         step = self._conjugate(own, here.gradient)
         problem.set_direction(step)
-        state.n_iter = self._move(step, dot(step, here.gradient), lam)
+        state.n_iter = self._move(step, dot(step, here.gradient))
         if not state.n_iter:
             # next with all rows, and then not at all
             self._stuck, self._exact, self._step = self._exact, True, None
@@ -96,13 +113,13 @@ class Settling:
         self._step, self._before, self._product = step, gradient, product
         return step
 
-    def _move(self, step: Floats, slope: float, lam: float) -> int:
+    def _move(self, step: Floats, slope: float) -> int:
         """Go to about the minimum of J along a step; return 1, or 0 if there is no descent."""
         state, before = self.state, self.state.objective
         t, found = 0.0, [(0.0, before)]
         ahead = 1.0
         for _ in range(MAX_TRIALS):
-            self._go(step, ahead - t, lam)
+            self._go(step, ahead - t)
             t = ahead
             found.append((t, state.objective))
             best, lowest = min(found, key=lambda pair: pair[1])
@@ -117,16 +134,14 @@ class Settling:
         if lowest > before + LEAST_GAIN * best * slope:
             best = 0.0
         if best != t:
-            self._go(step, best - t, lam)
+            self._go(step, best - t)
         return int(best > 0.0)
 
-    def _go(self, step: Floats, t: float, lam: float) -> None:
+    def _go(self, step: Floats, t: float) -> None:
         """Move along the step, with labels that follow."""
-        task, state = self.task, self.state
-        add(state.w, t, step)
-        task.rows.all.move(t)
-        self._switched = task.label_best()
-        state.objective = task.objective(state.w, lam)
+        add(self.state.w, t, step)
+        self.task.rows.all.move(t)
+        self._choose()
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Return whether no step is needed or helps; labels have followed already."""
@@ -149,13 +164,17 @@ class Settling:
             "before": None if before is None else before.copy(),
             "product": self._product,
             "exact": self._exact,
+            "prices": None if self._prices is None else self._prices.copy(),
+            "lam": self._lam,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
         self.task = self.task.sampled(snapshot["sampled"])
         self.state = self.task.returned(snapshot["state"])
-        self.task.label_best()
+        self._lam = snapshot["lam"]
+        self._prices = None if snapshot["prices"] is None else snapshot["prices"].copy()
+        self._choose()
         self._step = None if snapshot["step"] is None else snapshot["step"].copy()
         self._before = None if snapshot["before"] is None else snapshot["before"].copy()
         self._product, self._exact = snapshot["product"], snapshot["exact"]

@@ -273,7 +273,6 @@ def settle(
         more, _ = follow("settling", growth, steps, recorder, max_rounds)
         method.state, method.task, last = steps.state, steps.task, levels[-1:]
         method.take(None)
-        method.task.at(method.state)
         rounds += more
     more, settled = follow(phase, last, method, recorder, max_rounds)
     # the callback may have ended the fit on a sample
@@ -419,12 +418,18 @@ def assigning(
 
 
 def finish_many(
-    method: Assigning, levels: Sequence[Level], *, lam: float, max_rounds: int
+    method: Assigning,
+    levels: Sequence[Level],
+    *,
+    lam: float,
+    max_rounds: int,
+    growth: Sequence[Level] = (),
 ) -> Solution:
-    """Run the assigning loop to its end."""
-    rounds, settled = follow("assigning", levels, method, method.task.recorder, max_rounds)
-    # the callback may have ended the fit on a sample
-    method.take(None)
+    """Run the assigning loop to its end, with labels that settle on samples before the last level.
+
+    See `finish_two`.
+    """
+    rounds, settled = settle("assigning", levels, growth, method, max_rounds)
     task, state, objective = method.task, method.state, method.objective(lam)
     return Solution(
         state.w, objective, rounds, settled and state.converged, task.rows.all.chosen_labels()

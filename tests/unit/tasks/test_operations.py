@@ -77,7 +77,6 @@ ARGUMENTS = {
         "set_direction": (P[: D + 1],),
         "shift": (0.3,),
         "copies": (P[: D + 1],),
-        "sample_curvature": (SPANS, 2.5),
         "probe": (P[: D + 1], np.ones(N_CELLS)),
         "leave_out": (0.2,),
         "outputs": (),
@@ -117,6 +116,7 @@ ARGUMENTS = {
 BOTH = {
     "take_rows": (SPANS,),
     "set_number": (18,),
+    "sample_curvature": (SPANS, 2.5),
     "along": ((0.0, 0.5),),
     "move": (0.5,),
     "advance": (0.01,),
