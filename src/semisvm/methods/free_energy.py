@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semisvm.designs import Floats
+from semisvm.methods import sample_sizes
 from semisvm.methods.loop import Level, follow
-from semisvm.methods.sample_sizes import CURVATURE_ROWS, rows_of
+from semisvm.methods.sample_sizes import rows_of
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
@@ -216,7 +217,7 @@ class Softening(ABC):
     def _descend(self, level: Level) -> None:
         task, soft, before = self.task, self.soft, replace(self.soft)
         search, problem = self._search(level), FreeEnergy(task, soft)
-        problem.curvature_rows = CURVATURE_ROWS if self.sizes else None
+        problem.curvature_rows = sample_sizes.CURVATURE_ROWS if self.sizes else None
         minimize(problem, self.state, tol=level.tol, search=search)
         self._moved = self.state.n_iter > 0
         if self._moved:

@@ -65,9 +65,7 @@ def settling(value: float, tol: float, sizes: Sequence[int] = ()) -> list[Level]
     return [*([loose] if sizes or tol < LOOSE_TOL else []), Level(value, tol, last=True)]
 
 
-def growing(
-    value: float, tol: float, sizes: Sequence[int], first: int | None
-) -> list[Level]:
+def growing(value: float, tol: float, sizes: Sequence[int], first: int | None) -> list[Level]:
     """Stay at one value while a sample grows from a first size on, up to all rows."""
     if not sizes:
         return []

@@ -16,8 +16,9 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.designs.vectors import add, dot
+from semisvm.methods import sample_sizes
 from semisvm.methods.loop import Level
-from semisvm.methods.sample_sizes import CURVATURE_ROWS, rows_of
+from semisvm.methods.sample_sizes import rows_of
 from semisvm.solvers import State
 from semisvm.solvers.newton import LEAST_GAIN, measure, newton_step
 from semisvm.tasks.task import Task
@@ -89,7 +90,7 @@ class Settling:
         if state.converged:
             return state
         if not self._exact:
-            task.rows.sample_curvature(CURVATURE_ROWS)
+            task.rows.sample_curvature(sample_sizes.CURVATURE_ROWS)
         own, _, state.cg_steps = newton_step(problem, here, state, level.tol)
         step = self._conjugate(own, here.gradient)
         problem.set_direction(step)

@@ -310,6 +310,8 @@ class Rows(Generic[B]):
         if (size, others) == self.sample_at_hand:
             return
         sizes, total = self._of_all
+        if size is not None and not 0 < size <= sum(sizes):
+            raise ValueError(f"a sample of {size} rows of {sum(sizes)}")
         self.sample_at_hand = size, others
         spans: list[Index | None] = [None] * len(sizes)
         if size is not None:

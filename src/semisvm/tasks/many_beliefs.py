@@ -146,9 +146,7 @@ class ManyScoreBlock(ManyScoredRows):
         self._step = self._scores(p, self._rows if some is None else some.rows)
         if self._moved.shape != beliefs.shape:
             self._moved = np.empty_like(beliefs)
-        part = partial(
-            kernels.respond_to_step, beliefs, slopes, unlabeled, self._step, self._moved
-        )
+        part = partial(kernels.respond_to_step, beliefs, slopes, unlabeled, self._step, self._moved)
         sums: Floats = np.sum(self._by_part(part, len(unlabeled)), axis=0)
         sums = mass @ self._moved if self.has_weights else sums
         return sums if some is None else some.factor * sums

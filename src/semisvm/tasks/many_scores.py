@@ -12,7 +12,7 @@ import numpy as np
 
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.designs.base import RowOperator
-from semisvm.designs.vectors import add, dot
+from semisvm.designs.vectors import dot
 from semisvm.label_steps.transportation import (
     CostTable,
     Labels,
@@ -33,7 +33,6 @@ from semisvm.tasks.operations import (
     totals,
     vectors,
 )
-
 from semisvm.tasks.samples import places_of
 
 NO_SCORES = np.empty((0, 0))

@@ -24,7 +24,7 @@ def spans_of(n_rows: int, size: int, *, others: bool = False) -> Index:
     """
     n_parts = min(N_PARTS, size)
     begins = np.arange(n_parts + 1) * n_rows // n_parts
-    lengths = np.diff(np.arange(n_parts + 1) * size // n_parts)
+    lengths = np.diff(begins * size // n_rows)
     room = np.diff(begins) - lengths
     first = begins[:-1] + np.floor(
         np.random.default_rng(n_rows).random(n_parts) * (room + 1)
