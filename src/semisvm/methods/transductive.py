@@ -9,9 +9,9 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.label_steps import LabelStep, greedy, simplex, switching
+from semisvm.methods.joint_steps import Settling
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.sample_sizes import rows_of
-from semisvm.methods.settling import Settling
 from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize

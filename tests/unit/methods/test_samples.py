@@ -1,5 +1,7 @@
 """Paths that begin on a sample of the unlabelled rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -209,7 +211,7 @@ def test_products_with_the_curvature_of_a_sample_are_right_on_average(m, soft):
     cuts = u * np.arange(4) // 3
     if u % 3:
         pytest.fail("the parts must be of equal size")
-    parts = [product(np.array([[a, b]])) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [product(np.array([[a, b]])) for a, b in pairwise(cuts)]
     for k, expected in enumerate(product(None)):
         if k == 1 and soft and m == 2:
             continue  # scales are absolute values
@@ -283,7 +285,7 @@ def test_where_the_rows_are_changes_nothing(kind, m, early, tmp_path):
 )
 @pytest.mark.parametrize("kind", METHODS)
 def test_other_fits_take_samples_too(kind, parameters, early, monkeypatch):
-    data = X, labels, _ = blobs(n=900)
+    X, labels, _ = blobs(n=900)
 
     def fit():
         return kind(**{"reg": 1e-2, **parameters}).fit(X, labels)
@@ -398,7 +400,7 @@ def test_a_fit_goes_on_from_every_level_bit_for_bit(kind, m, early, tmp_path):
 @pytest.mark.parametrize("m", [2, 4])
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_fit_that_is_stopped_on_a_sample_has_labels_of_all_rows(kind, m, early):
-    X, labels, y = data = blobs(m, n=500)
+    _, labels, y = data = blobs(m, n=500)
     model = model_of(kind, data, callback=Stopping(3, stops=True))
     assert np.isfinite(model.trace_["sampled_rows"][-1])
     assert (model.transduction_ >= 0).all()
