@@ -56,22 +56,28 @@ class Settling:
         self._prices: Floats | None = None
         self._lam = 0.0
 
-    def _choose(self) -> None:
-        """Choose the best labels, and compute the objective with them."""
-        task, state = self.task, self.state
+    def _energy(self) -> float:
+        """Compute J, the objective with the best labels."""
+        task, w = self.task, self.state.w
         if isinstance(task, TwoClassTask):
-            self._switched += task.label_best()
-            state.objective = task.objective(state.w, self._lam)
-            return
+            return task.balanced_objective(w, self._lam)
         self._prices, cost, _ = task.assign(self._prices)
-        self._switched += task.rows.all.adopt_table()
-        state.objective = task.objective(state.w, self._lam, task.rows.all.fit(), cost)
+        return task.objective(w, self._lam, task.rows.all.fit(), cost)
+
+    def _choose(self) -> None:
+        """Choose the labels of which the last energy was computed."""
+        task = self.task
+        if isinstance(task, TwoClassTask):
+            self._switched = task.label_best()
+        else:
+            self._switched = task.rows.all.adopt_table()
 
     def enter(self, level: Level) -> None:
         """Go on with the rows of the level."""
         self._lam = level.value
         self.task = self.task.sampled(level.rows)
         self.task.at(self.state)
+        self.state.objective = self._energy()
         self._choose()
         self._step = self._before = None
         self._exact = self._stuck = False
@@ -81,11 +87,10 @@ class Settling:
         task, state = self.task, self.state
         task.rows.all.set_label_costs(self._lam)
         problem = task.problem()
-        here = problem.linearize(state.w)
+        here, energy = problem.linearize(state.w), state.objective
         measure(state, here, task.reg, level.tol)
-        if task.rows.has_evidence:
-            # that of a weight step has no costs of evidence
-            self._choose()
+        # that of a weight step has no costs of evidence
+        state.objective = energy
         state.n_iter = state.cg_steps = self._switched = 0
         if state.converged:
             return state
@@ -117,15 +122,14 @@ class Settling:
     def _move(self, step: Floats, slope: float) -> int:
         """Go to about the minimum of J along a step; return 1, or 0 if there is no descent."""
         state, before = self.state, self.state.objective
-        t, found = 0.0, [(0.0, before)]
-        ahead = 1.0
+        t, ahead, found = 0.0, 1.0, [(0.0, before)]
         for _ in range(MAX_TRIALS):
-            self._go(step, ahead - t)
+            energy = self._go(step, ahead - t)
             t = ahead
-            found.append((t, state.objective))
+            found.append((t, energy))
             best, lowest = min(found, key=lambda pair: pair[1])
             # the minimum of a parabola through the last value
-            bend = state.objective - before - t * slope
+            bend = energy - before - t * slope
             part = -0.5 * t * slope / bend if bend > 0.0 else FARTHEST
             ahead = float(np.clip(part, 0.1 * t, FARTHEST))
             if lowest <= before + LEAST_GAIN * best * slope and (
@@ -133,16 +137,18 @@ class Settling:
             ):
                 break
         if lowest > before + LEAST_GAIN * best * slope:
-            best = 0.0
+            best, lowest = 0.0, before
         if best != t:
-            self._go(step, best - t)
+            lowest = self._go(step, best - t)
+        state.objective = lowest
+        self._choose()
         return int(best > 0.0)
 
-    def _go(self, step: Floats, t: float) -> None:
-        """Move along the step, with labels that follow."""
+    def _go(self, step: Floats, t: float) -> float:
+        """Move along the step; return J there."""
         add(self.state.w, t, step)
         self.task.rows.all.move(t)
-        self._choose()
+        return self._energy()
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Return whether no step is needed or helps; labels have followed already."""
@@ -175,6 +181,7 @@ class Settling:
         self.state = self.task.returned(snapshot["state"])
         self._lam = snapshot["lam"]
         self._prices = None if snapshot["prices"] is None else snapshot["prices"].copy()
+        self.state.objective = self._energy()
         self._choose()
         self._step = None if snapshot["step"] is None else snapshot["step"].copy()
         self._before = None if snapshot["before"] is None else snapshot["before"].copy()
