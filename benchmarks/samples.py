@@ -18,6 +18,7 @@ from papers.data import PartlyLabeled, hide, load, rows_of_each_class
 from papers.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
 from papers.table import Report, verdict
 from papers.timing import Spread
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
@@ -55,6 +56,9 @@ def draw(folder: Path, name: str, seed: int, n_rows: int | None) -> tuple[Partly
     random = np.random.default_rng(seed)
     new, *others = np.split(random.permutation(len(y)), [min(N_NEW, len(y) // 5)])
     rows = random.choice(others[0], size, replace=size > len(others[0]))
+    if place == "ohscal":
+        # counts of words
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
     if isinstance(X, np.ndarray):
         X = X / np.sqrt(np.mean(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
     problem = hide(X[rows], y[rows], rows_of_each_class(y[rows], n_labels, seed))

@@ -175,7 +175,7 @@ class TransductiveSVC(
         if start is None and whole:
             levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol, sizes)
         return finish_two(
-            Switching(task, state, self.max_switches),
+            Switching(task, state, self.max_switches, sizes),
             levels,
             lam=lam,
             max_rounds=self.max_iter,
@@ -205,6 +205,6 @@ class TransductiveSVC(
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, rate, self.tol, sizes)
         elif start is None and whole:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol, sizes)
-        method = assigning(task, state, self.label_step, self.max_switches)
+        method = assigning(task, state, self.label_step, self.max_switches, sizes)
         growth = growing(lam, self.tol, sizes, sizes[0] + 1 if sizes else None)
         return finish_many(method, levels, lam=lam, max_rounds=self.max_iter, growth=growth)

@@ -10,7 +10,7 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.methods import sample_sizes
 from semisvm.methods.loop import Level, follow
-from semisvm.methods.sample_sizes import rows_of
+from semisvm.methods.sample_sizes import larger, rows_of
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
@@ -20,9 +20,6 @@ from semisvm.tasks.weight_steps import RespondingProblem, SoftLabels
 # A point of the path whose outputs miss the class shares by more than this is returned only if no
 # point is better balanced. It is a fraction of the rarer of two classes, or of all rows.
 BALANCED = 0.2
-# A sample is too small if the free energy of other rows is higher by more than this, relative to
-# the objective: then labels are decided by the few rows that happen to be in it.
-MOST_OPTIMISM = 0.02
 # Mean entropy of a row below which labels that were found on samples settle as hard labels.
 SETTLED = 0.01
 # Temperature below which nothing changes, in units of the weight of the unlabelled rows.
@@ -165,7 +162,7 @@ class Softening(ABC):
         if size is None or level.last:
             self.take(None)
         elif self._is_too_small():
-            self.take(min((other for other in self.sizes if other > size), default=None))
+            self.take(larger(self.sizes, size))
 
     def _is_too_small(self) -> bool:
         """Return whether the rows at hand are a sample, and fitted much better than others.
@@ -182,7 +179,7 @@ class Softening(ABC):
         soft.price = price
         self.task = here.sampled(size)
         self.task.at(self.state)
-        return bool(there - self._energy > MOST_OPTIMISM * self._facts["objective"])
+        return bool(there - self._energy > sample_sizes.MOST_OPTIMISM * self._facts["objective"])
 
     def enter(self, level: Level) -> None:
         """Take the rows of a level, and update the beliefs to its temperature."""

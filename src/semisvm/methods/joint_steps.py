@@ -18,11 +18,12 @@ from semisvm.designs import Floats
 from semisvm.designs.vectors import add, dot
 from semisvm.methods import sample_sizes
 from semisvm.methods.loop import Level
-from semisvm.methods.sample_sizes import rows_of
+from semisvm.methods.sample_sizes import no_less, rows_of
 from semisvm.solvers import State
 from semisvm.solvers.newton import LEAST_GAIN, measure, newton_step
 from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
+from semisvm.tasks.weight_steps import RowsProblem
 
 MAX_TRIALS = 8
 # How far beyond the minimum at fixed labels a step may go.
@@ -75,7 +76,8 @@ class Settling:
     def enter(self, level: Level) -> None:
         """Go on with the rows of the level."""
         self._lam = level.value
-        self.task = self.task.sampled(level.rows)
+        # the path may have grown beyond the rows of the level
+        self.task = self.task.sampled(no_less(level.rows, self.task.sample_size))
         self.task.at(self.state)
         self.state.objective = self._energy()
         self._choose()
@@ -94,9 +96,8 @@ class Settling:
         state.n_iter = state.cg_steps = self._switched = 0
         if state.converged:
             return state
-        if not self._exact:
-            task.rows.sample_curvature(sample_sizes.CURVATURE_ROWS)
-        own, _, state.cg_steps = newton_step(problem, here, state, level.tol)
+        curved = problem if self._exact else self._with_few_rows(problem)
+        own, _, state.cg_steps = newton_step(curved, here, state, level.tol)
         step = self._conjugate(own, here.gradient)
         problem.set_direction(step)
         state.n_iter = self._move(step, dot(step, here.gradient))
@@ -104,6 +105,25 @@ class Settling:
             # next with all rows, and then not at all
             self._stuck, self._exact, self._step = self._exact, True, None
         return state
+
+    def _with_few_rows(self, problem: RowsProblem) -> RowsProblem:
+        """Return a problem whose products with the curvature take a sample of the rows."""
+        task, size = self.task, sample_sizes.CURVATURE_ROWS
+        if size >= task.rows.n_free_rows or task.rows.brought(size) is None:
+            task.rows.sample_curvature(size)
+            return problem
+        # in this process, without a round for every product
+        few = task.sampled(size)
+        few.at(self.state)
+        if isinstance(few, TwoClassTask):
+            few.label_best()
+        else:
+            few.assign(self._prices)
+            few.rows.all.adopt_table()
+        few.rows.all.set_label_costs(self._lam)
+        found = few.problem()
+        found.linearize(self.state.w)
+        return found
 
     def _conjugate(self, own: Floats, gradient: Floats) -> Floats:
         """Make a step conjugate to the last one, if that is one of descent."""

@@ -6,12 +6,17 @@ rows, or when labels have hardened, labels settle on growing samples, and then o
 result is a solution for all rows, with the same certificate.
 """
 
+from collections.abc import Sequence
+
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.task import Task
 
 WHOLE_BELOW = 20_000
 """Fewer unlabelled rows are taken whole at every level."""
 SMALLEST = 10_000
+MOST_OPTIMISM = 0.02
+"""A sample is too small if what is minimised is higher by more than this for other rows, relative
+to the objective: then labels are decided by the few rows that happen to be in it."""
 CURVATURE_ROWS = 10_000
 """Unlabelled rows that products with the curvature take where levels take samples."""
 GROWTH = 4
@@ -34,6 +39,16 @@ def sample_sizes(task: Task) -> tuple[int, ...]:
         sizes.append(size)
         size *= GROWTH
     return tuple(sizes) or (SMALLEST,)
+
+
+def larger(sizes: Sequence[int], size: int) -> int | None:
+    """Return the size of the next sample; None for all rows."""
+    return min((other for other in sizes if other > size), default=None)
+
+
+def no_less(size: int | None, current: int | None) -> int | None:
+    """Return a size of samples that is at least the current one; None is that of all rows."""
+    return None if size is None or current is None else max(size, current)
 
 
 def rows_of(task: Task) -> dict[str, int]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.label_steps import LabelStep, greedy, simplex, switching
+from semisvm.methods import sample_sizes
 from semisvm.methods.joint_steps import Settling
 from semisvm.methods.loop import Level, follow
-from semisvm.methods.sample_sizes import rows_of
+from semisvm.methods.sample_sizes import larger, rows_of
 from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
@@ -59,9 +60,13 @@ class Retraining(ABC):
     If few labels have changed, the gradient of the last step is updated rather than computed anew.
     """
 
-    def __init__(self, task: Task, state: State) -> None:
+    def __init__(self, task: Task, state: State, sizes: Sequence[int] = ()) -> None:
         self.task = task
         self.state = state
+        self.sizes = sizes
+        # the weight of the unlabelled rows, and whether weights moved at the level
+        self._lam: float | None = None
+        self._moved = False
         # whether the labels are the best ones for the scores, and the imbalance of these:
         # both stay valid until the weights move
         self._best = False
@@ -85,9 +90,30 @@ class Retraining(ABC):
     def _choose_first(self) -> None:
         """Choose labels for rows that have none."""
 
+    @abstractmethod
+    def _best_objective(self, task: Any, lam: float) -> float:
+        """Compute the objective of rows at their best labels."""
+
+    def _is_too_small(self) -> bool:
+        """Return whether the objective of other rows is much higher than that of the sample."""
+        here, size, lam = self.task, self.task.sample_size, self._lam
+        if size is None or lam is None or not self._moved:
+            return False
+        others = here.sampled(size, others=True)
+        others.at(self.state)
+        there = self._best_objective(others, lam)
+        # scores and labels of the sample were lost
+        self.take(size)
+        return there - self._lowest > sample_sizes.MOST_OPTIMISM * self._lowest
+
     def enter(self, level: Level) -> None:
-        """Recompute scores and gradient before the level that yields the result."""
-        self.take(level.rows)
+        """Take the rows of a level; before the last one recompute scores and gradient."""
+        size = self.task.sample_size
+        if level.last or not self.sizes or self._lam is None:
+            self.take(level.rows)
+        elif size is not None and self._is_too_small():
+            self.take(larger(self.sizes, size))
+        self._lam, self._moved = level.value, False
         self._lowest = np.inf
         if level.last:
             self.task.rows.all.score(self.state.w)
@@ -105,6 +131,7 @@ class Retraining(ABC):
             return state
         task.rows.all.set_label_costs(lam)
         self.state = self._retrained(known, level)
+        self._moved |= self.state.n_iter > 0
         return self.state
 
     def _retrained(self, known: Linearization | None, level: Level) -> State:
@@ -120,8 +147,14 @@ class Switching(Retraining):
 
     task: TwoClassTask
 
-    def __init__(self, task: TwoClassTask, state: State, max_pairs: int | None) -> None:
-        super().__init__(task, state)
+    def __init__(
+        self,
+        task: TwoClassTask,
+        state: State,
+        max_pairs: int | None,
+        sizes: Sequence[int] = (),
+    ) -> None:
+        super().__init__(task, state, sizes)
         self.max_pairs = max_pairs
         # pairs switched in the rounds of the level, and whether steps may anticipate more
         self._switched: list[int] = []
@@ -130,6 +163,9 @@ class Switching(Retraining):
 
     def _choose_first(self) -> None:
         self.task.label_best()
+
+    def _best_objective(self, task: TwoClassTask, lam: float) -> float:
+        return task.balanced_objective(self.state.w, lam)
 
     def enter(self, level: Level) -> None:
         """Begin a level; at the last one steps may anticipate the response of the labels."""
@@ -208,6 +244,8 @@ class Switching(Retraining):
             "switched": list(self._switched),
             "anticipating": self._anticipating,
             "lowest": self._lowest,
+            "lam": self._lam,
+            "moved": self._moved,
         }
 
     def _update_gradient(self) -> None:
@@ -237,6 +275,7 @@ class Switching(Retraining):
         self._switched = list(snapshot["switched"])
         self._anticipating = snapshot["anticipating"]
         self._lowest = snapshot["lowest"]
+        self._lam, self._moved = snapshot["lam"], snapshot["moved"]
 
 
 def finish_two(
@@ -288,8 +327,8 @@ class Assigning(Retraining):
 
     task: ManyClassTask
 
-    def __init__(self, task: ManyClassTask, state: State) -> None:
-        super().__init__(task, state)
+    def __init__(self, task: ManyClassTask, state: State, sizes: Sequence[int] = ()) -> None:
+        super().__init__(task, state, sizes)
         self.prices: Floats | None = None
         # the weights at which the labels were chosen
         self._chosen_at = state.w.copy()
@@ -299,6 +338,10 @@ class Assigning(Retraining):
         self.prices, _, _ = self.task.assign(self.prices)
         self.task.rows.all.adopt_table()
         self._chosen_at[:] = self.state.w
+
+    def _best_objective(self, task: ManyClassTask, lam: float) -> float:
+        _, cost, _ = task.assign(self.prices)
+        return task.objective(self.state.w, lam, task.rows.all.fit(), cost)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
@@ -339,6 +382,8 @@ class Assigning(Retraining):
             "chosen_at": self._chosen_at.copy(),
             "prices": self.prices,
             "lowest": self._lowest,
+            "lam": self._lam,
+            "moved": self._moved,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -349,6 +394,7 @@ class Assigning(Retraining):
         self.task.rows.all.adopt_table()
         self._chosen_at = snapshot["chosen_at"].copy()
         self._lowest = snapshot["lowest"]
+        self._lam, self._moved = snapshot["lam"], snapshot["moved"]
         self.state = self.task.returned(snapshot["state"])
         self._solved, self._best = None, False
 
@@ -406,11 +452,15 @@ LABEL_STEPS = ("exact", "switching", "simplex")
 
 
 def assigning(
-    task: ManyClassTask, state: State, label_step: str, max_pairs: int | None
+    task: ManyClassTask,
+    state: State,
+    label_step: str,
+    max_pairs: int | None,
+    sizes: Sequence[int] = (),
 ) -> Assigning:
     """Return the method for a label step by name, with at most ``max_pairs`` pairs at a time."""
     if label_step == "exact" and max_pairs is None:
-        return Assigning(task, state)
+        return Assigning(task, state, sizes)
     if label_step == "simplex":
         return TableAssigning(task, state, simplex, simplex)
     first = None if label_step == "exact" else switching

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,6 +279,9 @@ class Rows(Generic[B]):
         self._labeled: tuple[Design, RowList] | None = None
         # the size of the sample, and whether it is that of the other rows
         self.sample_at_hand: tuple[int | None, bool] = None, False
+        # brings unlabelled rows, by position, and all labelled ones into this process, if few
+        self.gather: Callable[[Index], B | None] | None = None
+        self._here: dict[tuple[int, bool], Self] = {}
         # vectors over weights that solvers have no use for at the moment
         self.spare: list[Floats] | None = [] if self._keeps_vectors else None
 
@@ -301,17 +304,21 @@ class Rows(Generic[B]):
         combined: R = declared.combined(self._run(Call(declared.name, (), arguments)))
         return combined
 
-    def take_sample(self, size: int | None, *, others: bool = False) -> None:
+    def take_sample(self, size: int | None, *, others: bool = False) -> Self:
         """Go on with a sample of the unlabelled rows of all blocks, or with all rows again.
 
         Nothing else of the state of the blocks is left; it stays if this is the sample at hand.
-        ``others`` are a sample without any of its rows.
+        ``others`` are a sample without any of its rows. Samples of remote rows that are small are
+        brought here, and the blocks stay as they are.
         """
         if (size, others) == self.sample_at_hand:
-            return
+            return self
         sizes, total = self._of_all
         if size is not None and not 0 < size <= sum(sizes):
             raise ValueError(f"a sample of {size} rows of {sum(sizes)}")
+        here = None if size is None else self.brought(size, others=others)
+        if here is not None:
+            return here
         self.sample_at_hand = size, others
         spans: list[Index | None] = [None] * len(sizes)
         if size is not None:
@@ -328,6 +335,25 @@ class Rows(Generic[B]):
                 replace(cast(Any, block), unlabeled=range(length), n_unlabeled=n)
                 for block, length in zip(self.blocks, lengths, strict=True)
             ]
+        return self
+
+    def brought(self, size: int, *, others: bool = False) -> Self | None:
+        """Return a sample of remote rows in this process; None if that cannot be."""
+        if self.gather is None:
+            return None
+        found = self._here.get((size, others))
+        if found is None:
+            block = self.gather(places_of(spans_of(sum(self._of_all[0]), size, others=others)))
+            if block is None:
+                return None
+            found = type(self)([block])
+            found.sample_at_hand = size, others
+            # the smallest one serves for products with the curvature
+            least = min((known for known, _ in self._here), default=size)
+            keep = {(least, False), (size, False)}
+            self._here = {key: rows for key, rows in self._here.items() if key in keep}
+            self._here[size, others] = found
+        return found
 
     def sample_curvature(self, size: int) -> None:
         """Have a sample of the unlabelled rows at hand stand for all in the next products."""

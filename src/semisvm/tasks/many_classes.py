@@ -109,10 +109,10 @@ class ManyClassTask(RowsTask):
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder, prior)
 
-    def _of_sample(self) -> "ManyClassTask":
-        n, shares = self.rows.n_unlabeled, self.counts / self.rows.n_unlabeled_of_all
+    def _of_sample(self, rows: ManyScoreRows) -> "ManyClassTask":
+        n, shares = rows.n_unlabeled, self.counts / self.rows.n_unlabeled_of_all
         whole = np.issubdtype(self.counts.dtype, np.integer)
-        return replace(self, counts=prior_counts(shares, n) if whole else shares * n)
+        return replace(self, rows=rows, counts=prior_counts(shares, n) if whole else shares * n)
 
     @property
     def shares(self) -> Floats:

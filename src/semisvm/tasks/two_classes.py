@@ -124,16 +124,15 @@ class TwoClassTask(RowsTask):
         """Number of columns of weights."""
         return 1
 
-    def _of_sample(self) -> "TwoClassTask":
-        n, total = self.rows.n_unlabeled, self.rows.n_unlabeled_of_all
-        negative, positive = self.rows.all.forced() if self.rows.has_evidence else (0.0, 0.0)
+    def _of_sample(self, rows: OneScoreRows) -> "TwoClassTask":
+        n, total = rows.n_unlabeled, self.rows.n_unlabeled_of_all
+        negative, positive = rows.all.forced() if rows.has_evidence else (0.0, 0.0)
         if 0 < self.n_positive < total and n > 1:
             # a class that has rows keeps one
             negative, positive = max(negative, 1.0), max(positive, 1.0)
         wanted = min(max(self.n_positive / total * n, positive), n - negative)
-        return replace(
-            self, n_positive=round(wanted) if isinstance(self.n_positive, int) else wanted
-        )
+        whole = isinstance(self.n_positive, int)
+        return replace(self, rows=rows, n_positive=round(wanted) if whole else wanted)
 
     @property
     def positive_share(self) -> float:

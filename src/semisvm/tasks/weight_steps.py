@@ -247,18 +247,18 @@ class RowsTask(ABC):
         whole = self if self.whole is None else self.whole
         if size is not None and self is not whole and (size, others) == self.rows.sample_at_hand:
             return self
-        whole.rows.take_sample(size, others=others)
+        rows = whole.rows.take_sample(size, others=others)
         if size is None:
             return whole
-        found = replace(whole._of_sample(), whole=whole)
+        found = replace(whole._of_sample(rows), whole=whole)
         # they depend on the labelled rows alone
         for name in ("labeled_preconditioner", "shared_preconditioner"):
             vars(found)[name] = getattr(whole, name)
         return found
 
     @abstractmethod
-    def _of_sample(self) -> Self:
-        """Return the task with as many rows of each class as suit the sample of the rows."""
+    def _of_sample(self, rows: Any) -> Self:
+        """Return the task of a sample of the rows, with as many rows of each class as suit it."""
 
     @property
     @abstractmethod
