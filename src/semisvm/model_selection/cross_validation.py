@@ -26,7 +26,13 @@ from semisvm.estimators.held_out import (
     use_mass,
 )
 from semisvm.estimators.registry import Method, get, without_effect
-from semisvm.estimators.stacking import contrasts, spread, stacked_weights, without_small
+from semisvm.estimators.stacking import (
+    columns,
+    contrasts,
+    spread,
+    stacked_weights,
+    without_small,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.candidates import (
@@ -42,7 +48,7 @@ from semisvm.model_selection.candidates import (
 )
 from semisvm.model_selection.comparison_result import Comparison, FoldScore, ProgressCallback
 from semisvm.model_selection.intervals import difference_interval
-from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
+from semisvm.model_selection.metrics import ACCURACY, AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups, rows_of_groups
 from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
@@ -337,7 +343,11 @@ class Judged:
 
         codes, outside = self.codes[fold], self.outside[fold]
         score = score_codes(scoring, codes, scores)
-        return FoldScore(name, k, score, seconds, len(fold), part(outside), part(~outside))
+        right = None
+        if scoring == ACCURACY:
+            right = tuple((columns(scores).argmax(axis=1) == codes).tolist())
+        parts = part(outside), part(~outside)
+        return FoldScore(name, k, score, seconds, len(fold), *parts, right)
 
 
 def _about_compiling(halving: SuccessiveHalving) -> str:
