@@ -213,11 +213,13 @@ class Comparison:
         def apart(
             first: Sequence[FoldScore], second: Sequence[FoldScore], level: float
         ) -> Interval:
-            pair = [[fold.right for fold in folds] for folds in (first, second)]
-            if grouped or any(right is None for folds in pair for right in folds):
-                values = [[fold.score for fold in folds] for folds in (first, second)]
-                return difference_interval(*values, test_share, held, level, bounds)
-            return held_out_difference(*(np.concatenate(folds) for folds in pair), held, level)
+            pairs = [(one.right, other.right) for one, other in zip(first, second, strict=True)]
+            flags = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if grouped or len(flags) < len(pairs):
+                ours, theirs = ([fold.score for fold in folds] for folds in (first, second))
+                return difference_interval(ours, theirs, test_share, held, level, bounds)
+            right, other_right = np.concatenate(flags, axis=1)
+            return held_out_difference(right, other_right, held, level)
 
         methods = tuple(
             MethodScores(

@@ -245,7 +245,8 @@ def compare(
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
-    All methods see the same folds. Intervals are those of `score_interval` and
+    All methods see the same folds. Intervals of accuracies are those of `held_out_interval` and
+    `held_out_difference`; of other scores, and with groups, those of `score_interval` and
     `difference_interval`. The intervals of the differences to the baseline hold for all
     methods at once, each taking its share of the doubt (Bonferroni), so that trying many
     methods does not make a lucky one look good.

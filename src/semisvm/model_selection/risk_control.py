@@ -47,7 +47,7 @@ def error_limits(n: int, size: int, error: float, level: float) -> Index:
     k = np.arange(min(int(expected + 3.0 * np.sqrt(expected)) + 2, size) + 1)
     if len(k) > MOST_LIMITS:
         k = np.unique(np.geomspace(1, len(k), MOST_LIMITS).astype(np.intp)) - 1
-    weights = 1.0 / (k + 1.0)
+    weights = 1.0 / (k + np.float64(1.0))
     low, high = level / weights.sum(), level
     bounds = np.zeros(len(k), dtype=np.intp), np.full(len(k), most, dtype=np.intp)
     found = _single_limits(n, size, k, low * weights, *bounds)
