@@ -222,7 +222,6 @@ METHODS: tuple[Method, ...] = (
         MEANS,
         Cost(entry=1_800),
         fixed={"method": "iter"},
-        auto=True,
     ),
     Method(
         "means3vm-mkl",

@@ -29,11 +29,6 @@ default. For a table of few columns it is a hundred times the default, and much 
 texts it is the default."""
 APART = 3.0
 """Factor between two regularisations from which both are tried."""
-SAFE = 2.0
-"""What the supervised method weighs before any label was held out, in units of the others: it
-does no harm."""
-SUITED = 2.0
-"""The same for a regularisation that suits the rows."""
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
@@ -148,12 +143,11 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
         if labels.evidence is not None and varied:
             found += _with_evidence(method, fixed, seconds, last)
             fixed = {**fixed, "evidence_weight": 0.0}
-        weight = 1.0 if found else SAFE
-        found.append(Entry(method.name, method, fixed, seconds, last, weight))
+        found.append(Entry(method.name, method, fixed, seconds, last))
         if "reg" in method.varies and suited is not None:
             name = f"{method.name} reg={suited:g}"
             parameters = {**fixed, "reg": suited}
-            found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
+            found.append(Entry(name, method, parameters, seconds, last))
         if "kernel" not in given:
             found += _other_kernels(method, fixed, size, full)
     if labels.evidence is not None:
