@@ -57,7 +57,13 @@ OF_CLOCK = PARTS.index("hour_sin")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?|\d\d:\d\d:\d\d(\.\d+)?")
 """ISO 8601: a date, a date with a time, or a time."""
 
-DAY = np.timedelta64(1, "D")
+GERMAN = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
+"""A day, month and year, as in 31.12.2025, perhaps with a time."""
+
+SLASHES = re.compile(r"\d\d?/\d\d?/\d{2,4}([ T].*)?")
+"""A date whose parts have another order in another country."""
+
+DAY, YEAR = np.timedelta64(1, "D"), np.timedelta64(1, "Y")
 THURSDAY = 3
 """Day of the week of 1970-01-01."""
 
@@ -147,8 +153,14 @@ def _kind_of_strings(values: list[str]) -> Kind:
     distinct, n = len(set(values)), len(values)
     if distinct == 1:
         return Kind(None, "all its values are the same")
-    if all(WRITTEN.fullmatch(value) for value in values):
+    if all(WRITTEN.fullmatch(value) or GERMAN.fullmatch(value) for value in values):
         return _kind_of_times(values)
+    if all(SLASHES.fullmatch(value) for value in values):
+        return Kind(
+            None,
+            f"day and month of its dates, such as {values[0]!r}, have no known order; write them "
+            "as 2025-12-31, which pandas.to_datetime does",
+        )
     if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(value) for value in values):
         return Kind(None, f"{distinct} of its {n} values are distinct hashes, like an identifier")
     words = sum(value.count(" ") + 1 for value in values) / n
@@ -192,10 +204,14 @@ def _why_no_number(values: list[str]) -> str | None:
 
 
 def as_time(cell: Any) -> date | time | None:
-    """Return what a cell holds if it is a date or time, or one in ISO 8601; else None."""
+    """Return what a cell holds if it is a date or time, or is written like one; else None."""
     if isinstance(cell, (date, time)):
         return cell
     text = str(cell).strip()  # a period of pandas, for instance
+    german = GERMAN.fullmatch(text)
+    if german is not None:
+        day, month, year, clock, seconds = german.groups()
+        text = f"{year}-{month:0>2}-{day:0>2} {clock or '00:00':0>5}{seconds or ''}"
     if WRITTEN.fullmatch(text) is None:
         return None
     try:
@@ -242,7 +258,7 @@ def _parts(moments: NDArray[Any]) -> NDArray[np.float64]:
     there = ~np.isnat(moments)
     known = moments[there]
     days, years = known.astype("M8[D]"), known.astype("M8[Y]")
-    first, last = years.astype("M8[D]"), (years + 1).astype("M8[D]")
+    first, last = years.astype("M8[D]"), (years + YEAR).astype("M8[D]")
     of_year = 2.0 * np.pi * ((known - first) / (last - first))
     of_day = 2.0 * np.pi * ((known - days) / DAY)
     weekday = (days.astype(np.int64) + THURSDAY) % len(DAYS)
