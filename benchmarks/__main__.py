@@ -59,6 +59,7 @@ BENCHMARKS = {
     "manylabels": "several labels per row: MultiLabelSVC against one fit per label",
     "weak": "a few labels and unreliable ones of all rows: gold alone, weak alone, and both",
     "labelspeed": "the labelling page: next row of 100,000 texts, 20 answers per second",
+    "labelpeople": "five people at the labelling page, kill -9 and a full disk at random moments",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
     "meanqp": "the quadratic program of label means against an interior point solver",
     "regs": "the grid behind the default regularisation of every loss",
@@ -91,7 +92,7 @@ ONLY = {
     "base": ("revisions", "house"),
     "head": ("revisions",),
     "gate": ("revisions",),
-    "rows": ("outofcore", "distributed", "labelspeed", "samples"),
+    "rows": ("outofcore", "distributed", "labelpeople", "labelspeed", "samples"),
     "memory": ("outofcore",),
 }
 """Options that not every benchmark has, and which have them."""

@@ -4,6 +4,7 @@ from base64 import b64decode
 from threading import Event, Lock
 from types import SimpleNamespace
 
+from semisvm.labelling.people import People
 from semisvm.labelling.records import ChangedError, LabelingError
 from waiting import PATIENCE
 
@@ -44,6 +45,7 @@ class FakeSession:
         self.fitting = False
         self.version = 1
         self.lock = Lock()
+        self.people = People(lambda line: line)
 
     def _row(self, row):
         if not 0 <= row < len(self.texts):
@@ -101,7 +103,13 @@ class FakeSession:
     def last_change(self):
         return self.events[-1][0] if self.events else None
 
-    def undo(self, client=None, number=None):
+    def renew(self, client=None):
+        pass
+
+    def keep_port(self, port):
+        pass
+
+    def undo(self, client=None, number=None, *, request=None):
         wanted = (client, None) if number is None else {event.client for event, _ in self.events}
         mine = [k for k, (event, _) in enumerate(self.events) if event.client in wanted]
         if not mine:
@@ -203,6 +211,8 @@ class FakeSession:
             saved=True,
             version=self.version,
             notes=[],
+            people=[],
+            n_disputed=0,
         )
 
     def learn(self, auto=False):
@@ -217,6 +227,16 @@ class FakeSession:
             f"{text},{(self.marks.get(r) or ('', ''))[1]}" for r, text in enumerate(self.texts)
         ]
         file.write_text("\n".join(["text,kind", *lines]) + "\n", encoding="utf-8")
+
+    def export_single_answers(self, file):
+        lines = [f"{row + 1},{mark[1]}" for row, mark in self.marks.items() if mark]
+        file.write_text("\n".join(["row,label", *lines]) + "\n", encoding="utf-8")
+
+    def export_tasks(self, file, tool):
+        file.write_text(tool, encoding="utf-8")
+
+    def pack(self, file, options=None):
+        file.write_text("packed", encoding="utf-8")
 
     def save(self, path):
         path.write_text("model", encoding="utf-8")

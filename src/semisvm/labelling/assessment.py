@@ -27,7 +27,15 @@ from semisvm.labelling.estimates import (
 )
 from semisvm.labelling.fits import FEWEST_HELD_OUT, Fitted, HeldOut, Index
 from semisvm.labelling.pool import Pool
-from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
+from semisvm.labelling.records import (
+    RANDOM,
+    UNCERTAIN,
+    ClassStatus,
+    Guess,
+    Interval,
+    PersonStatus,
+    Status,
+)
 from semisvm.model_selection.explaining import column_weights, reasons
 
 N_BECAUSE = 8
@@ -154,7 +162,7 @@ class Assessment:
         """Return the guess for a row, and what speaks for it."""
         probabilities = self.probabilities(fitted, row)
         because = self._because(fitted, row)
-        seen = row in fitted.answers
+        seen = fitted.has_seen(row)
         known = self.is_calibrated and not seen
         return Guess(fitted.guess(row), probabilities, because, fitted.number, known, seen)
 
@@ -260,6 +268,7 @@ class Assessment:
         fit_error: str | None,
         saved: bool,
         notes: Sequence[str],
+        people: Sequence[PersonStatus] = (),
     ) -> Status:
         """Return how far the session is; called under its lock."""
         known = self._estimates(fitted, version)
@@ -284,6 +293,8 @@ class Assessment:
             saved=saved,
             version=version,
             notes=list(notes),
+            people=list(people),
+            n_disputed=len(store.disputed),
         )
 
     def _estimates(self, fitted: Fitted | None, version: int) -> dict[str, Any]:
