@@ -11,7 +11,7 @@ from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.fits import METHOD, Fitted, HeldOut, choose_method, fit_answers, hold_out
 from semisvm.labelling.policy import Centres, Policy, least_certain
 from semisvm.labelling.pool import Pool
-from semisvm.labelling.records import UNCERTAIN
+from semisvm.labelling.records import CLUSTER, SOURCE, UNCERTAIN
 from semisvm.labelling.reliability import Training, training_of
 from semisvm.labelling.sources import Doubts
 from semisvm.tables.errors import in_short
@@ -203,8 +203,7 @@ class Learner:
 
     def find_first_rows(self) -> None:
         """Look for clusters now, if no thread does it."""
-        found = self._centres or self._doubts
-        if self._work is None and found is None and self._pool.prepared is not None:
+        if self._work is None and self._centres is None and self._pool.prepared is not None:
             self._find_centres()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -256,7 +255,8 @@ class Learner:
             found = fit_answers(self._pool.prepared, training.labels, *about)
             with self._lock:
                 self.fitted, self.error = found, None
-                self._policy.fill(UNCERTAIN, self._uncertain(found))
+                if self._policy.doubtful == UNCERTAIN:
+                    self._policy.fill(UNCERTAIN, self._uncertain(found))
                 self._changed()
             self._find_centres()
         if self._work is not None:
@@ -294,13 +294,16 @@ class Learner:
     def _find_centres(self) -> None:
         try:
             with self._one_at_a_time:
-                rows = self._new_doubts() if self._pool.weak else self._new_centres()
+                rows = self._new_centres()
+                doubted = self._new_doubts() if self._pool.weak else []
         except Exception as error:
             with self._lock:
                 self.error = f"No clusters were found, so rows are random: {in_short(error)}"
             return
         with self._lock:
-            self._policy.fill(self._policy.first, rows)
+            self._policy.fill(CLUSTER, rows)
+            if doubted:
+                self._policy.fill(SOURCE, doubted)
 
     def _new_centres(self) -> list[int]:
         assert self._pool.prepared is not None
@@ -318,5 +321,4 @@ class Learner:
             self._doubts = Doubts(self._pool.prepared.X, self._pool.weak, self._seed)
         with self._lock:
             closed, answers = list(self._store.marks), self._store.answers()
-            several = max(NEW_CENTRES, 2 * len(self._store.classes))
-        return self._doubts.find(several if answers else 3 * several, answers, closed)
+        return self._doubts.find(NEW_CENTRES, answers, closed)

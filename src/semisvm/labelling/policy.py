@@ -1,9 +1,9 @@
 """Which row comes next.
 
-Rows from clusters come first, as in CVS3VM. (With weak labels, in their place, rows whose answer
-changes the belief in these most.) After that three kinds of rows take
+Rows from clusters come first, as in CVS3VM. After that three kinds of rows take
 turns: uncertain ones, rows from clusters in which nothing is labelled, and random rows. The last
-ones are for the estimates: they are drawn by chance alone.
+ones are for the estimates: they are drawn by chance alone. If there are weak labels, rows whose
+answer changes the belief in these most take the place of uncertain ones.
 
 An uncertain row is the one of a random handful of which the model is least certain. The least
 certain of *all* rows are much alike, and where classes overlap they are those whose answers teach
@@ -143,18 +143,17 @@ class Policy:
     n_rows : int
     rng : Generator
         Draws the order of the random rows.
-    first : str, default="cluster"
-        Reason of the rows that come first, and of a fifth of those after them: "source" if there
-        are weak labels.
+    doubtful : {"uncertain", "source"}
+        What a fifth of the rows is asked for: "source" if there are weak labels.
     """
 
-    def __init__(self, n_rows: int, rng: np.random.Generator, first: str = CLUSTER) -> None:
-        self.first = first
-        self._shares = {first if reason == CLUSTER else reason: s for reason, s in SHARES.items()}
+    def __init__(self, n_rows: int, rng: np.random.Generator, doubtful: str = UNCERTAIN) -> None:
+        self.doubtful = doubtful
+        self._shares = {doubtful if k == UNCERTAIN else k: share for k, share in SHARES.items()}
         self.n_rows = n_rows
         self._random = rng.permutation(n_rows)
         self._place = 0
-        self._queues: dict[str, list[int]] = {first: [], UNCERTAIN: []}
+        self._queues: dict[str, list[int]] = {CLUSTER: [], doubtful: []}
 
     def in_random_order(self, rows: Iterable[int]) -> list[int]:
         """Return rows in the order in which random ones are drawn."""
@@ -190,12 +189,12 @@ class Policy:
         first = max(FIRST, 2 * n_classes)
         total = sum(queries.get(reason, 0) for reason in self._shares)
         if total < first:
-            return [self.first, RANDOM, UNCERTAIN]
+            return [CLUSTER, RANDOM, self.doubtful]
         behind = {
             reason: share * (total - first + 1) - queries.get(reason, 0)
             for reason, share in self._shares.items()
         }
-        behind[self.first] += first
+        behind[CLUSTER] += first
         return sorted(behind, key=lambda reason: -behind[reason])
 
     def _take(self, reason: str, free: Callable[[int], bool]) -> int | None:

@@ -30,10 +30,10 @@ from semisvm.labelling.policy import Policy
 from semisvm.labelling.pool import AddVectors, make_pool
 from semisvm.labelling.records import (
     CHOSEN,
-    CLUSTER,
     RANDOM,
     SOURCE,
     SURE,
+    UNCERTAIN,
     ChangedError,
     LabelingError,
     Query,
@@ -144,8 +144,8 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
-        first = SOURCE if self._pool.weak else CLUSTER
-        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), first)
+        doubtful = SOURCE if self._pool.weak else UNCERTAIN
+        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), doubtful)
         if overlap is not None:
             self._store.keep_setup(overlap=float(overlap))
         chance = np.random.default_rng([random_state, 2])
