@@ -300,7 +300,7 @@ def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
     X = prepared.X
     if isinstance(X, RowsOnDisk):
         X = X.load() if X.can_load() else None
-    return WeakLabels(dict(votes), X, unlabeled=None)
+    return WeakLabels(dict(votes), X, unlabeled=None, sample_weight=prepared.weight)
 
 
 def check_for_labels(options: Mapping[str, Any]) -> None:
