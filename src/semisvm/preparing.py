@@ -276,6 +276,15 @@ def check_evidence(method: str, labels: SeveralLabels | None) -> None:
         raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
 
 
+def check_takes_noise(method: str) -> None:
+    """Refuse rates of wrong labels where nothing would use them."""
+    if "label_noise" not in get(method).parameters:
+        taking = [one.name for one in methods() if "label_noise" in one.parameters]
+        raise ValueError(
+            f"the method {method!r} takes no label_noise. These do: {', '.join(taking)}."
+        )
+
+
 def check_votes(evidence: Any, n_parts: int | None) -> None:
     """Refuse weak labels besides what they cannot be combined with."""
     if evidence is not None:

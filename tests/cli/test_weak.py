@@ -76,3 +76,19 @@ def test_compare_refuses_what_no_method_can_use(mail):
     line = ("compare", mail, "--label", "kind", "--methods", "gradient")
     assert "evidence would have no effect" in run(*line, "--weak", "llm", code=2).stderr
     assert "no column 'lm'" in run(*line, "--weak", "lm", code=2).stderr
+
+
+def test_labels_that_may_be_wrong(mail):
+    lines = mail.read_text().splitlines()
+    # the third row is about lunch, or a prize
+    lines[3] = lines[3].removesuffix("spam") + "ham"
+    wrong = mail.parent / "wrong.csv"
+    wrong.write_text("\n".join(lines) + "\n")
+    output = mail.parent / "m.semisvm"
+    line = ("fit", wrong, "--label", "kind", "--features", "text", "-o", output)
+    result = run(*line, "-a", "tsvm", "--label-noise", "0.1")
+    assert "label_noise" not in result.stderr
+    assert "labels count as evidence only" in result.stdout
+    result = run(*line, "-a", "svm", "--label-noise", "0.1", code=2)
+    assert "has no --label-noise" in result.stderr
+    assert "below 1" in run(*line, "-a", "tsvm", "--label-noise", "1", code=2).stderr

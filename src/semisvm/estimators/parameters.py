@@ -20,6 +20,7 @@ from semisvm.solvers.trace import Callback
 
 Kernel = str | Callable[..., float]
 ClassPrior = ArrayLike | Mapping[Any, float] | str | None
+LabelNoise = ArrayLike | Mapping[Any, float] | None
 
 T = TypeVar("T")
 DECLARED = "_declared_parameters"
@@ -271,7 +272,7 @@ class BalanceParameters(ClassPriorParameters):
 
 @parameters
 class EvidenceParameters:
-    """Parameters of evidence about unlabelled rows, which `fit` takes.
+    """Parameters of evidence about unlabelled rows, which `fit` takes, and about wrong labels.
 
     Parameters
     ----------
@@ -284,11 +285,17 @@ class EvidenceParameters:
         All classes, where some have no label yet; None takes those of the labels. A class
         without labels needs ``class_prior`` or evidence. If there are two classes and one has
         labels, the share of that one is estimated where it is not given.
+    label_noise : float, dict, array-like of shape (n,) or None
+        Probability that a given label is wrong: of all labels, by class (those that are not named
+        are right), or of each row, where no fold leaves rows out. A label that the others
+        contradict is taken back; it counts as evidence about its row, which gets a label like the
+        unlabelled ones. ``trace_.notes`` says which rows these are. None trusts all labels.
     """
 
     _: KW_ONLY
     evidence_weight: float | None = None
     classes: ArrayLike | None = None
+    label_noise: LabelNoise = None
 
 
 @parameters
