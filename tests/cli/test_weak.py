@@ -55,7 +55,7 @@ def test_compare_has_methods_with_and_without_weak_labels(mail):
     plain = json.loads(run(*line, "--features", "text", "--json").stdout)
     found = json.loads(run(*line, "--weak", "llm", "--weak", "rule", "--json").stdout)
     scores = {method["name"]: method["mean"] for method in found["methods"]}
-    assert set(scores) == {"svm", "tsvm", "tsvm weak", "gradient"}
+    assert set(scores) == {"svm", "tsvm", "tsvm weak", "gradient", "gradient weak"}
     assert all(scores[method["name"]] == method["mean"] for method in plain["methods"])
     assert "weak labels are right in about" in " ".join(found["notes"])
 
@@ -73,7 +73,7 @@ def test_the_suggested_fit_has_weak_labels_if_they_helped(mail, monkeypatch, bes
 
 
 def test_compare_refuses_what_no_method_can_use(mail):
-    line = ("compare", mail, "--label", "kind", "--methods", "gradient")
+    line = ("compare", mail, "--label", "kind", "--methods", "laprls")
     assert "evidence would have no effect" in run(*line, "--weak", "llm", code=2).stderr
     assert "no column 'lm'" in run(*line, "--weak", "lm", code=2).stderr
 

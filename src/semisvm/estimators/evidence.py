@@ -9,7 +9,7 @@ from semisvm.designs import Floats, Index
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, pivot_candidates
 from semisvm.estimators.interop import with_callbacks
 from semisvm.estimators.label_noise import check_noise, noise_rates, take_back
-from semisvm.estimators.parameters import EvidenceParameters, parameters
+from semisvm.estimators.parameters import ClassesParameters, EvidenceParameters, parameters
 from semisvm.label_steps.possible import Clash, find_clash, nearest_counts, possible_shares
 from semisvm.labels.evidence import evidence_costs
 from semisvm.labels.partial import PartialLabels
@@ -31,8 +31,8 @@ MOST_LISTED = 5
 
 
 @parameters
-class EvidenceClassifier(EvidenceParameters, LinearSemiSupervisedClassifier):
-    """Base of the machines whose label step takes evidence."""
+class TakesEvidence(EvidenceParameters, LinearSemiSupervisedClassifier):
+    """Base of the machines that take evidence."""
 
     @with_callbacks
     def fit(
@@ -97,14 +97,6 @@ optional
             )
         return found
 
-    def _start(self, task: Task, start: Floats | None, lam: float) -> tuple[State, bool]:
-        """Return the first weights, and whether they come from labelled rows of every class."""
-        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
-        whole = bool(np.bincount(task.rows.labeled_codes(), minlength=m).all())
-        if start is not None or whole:
-            return first_state(task, start, self.tol), True
-        return from_shares(task, lam, LOOSE_TOL), False
-
     def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
         weight = EVIDENCE_WEIGHT if self.evidence_weight is None else float(self.evidence_weight)
         return evidence_costs(labels, weight)
@@ -147,6 +139,19 @@ optional
         if clash is not None:
             raise ValueError(_message(clash, labels))
         return prior, counts
+
+
+@parameters
+class EvidenceClassifier(ClassesParameters, TakesEvidence):
+    """Base of the machines whose label step takes evidence, and classes without a label."""
+
+    def _start(self, task: Task, start: Floats | None, lam: float) -> tuple[State, bool]:
+        """Return the first weights, and whether they come from labelled rows of every class."""
+        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
+        whole = bool(np.bincount(task.rows.labeled_codes(), minlength=m).all())
+        if start is not None or whole:
+            return first_state(task, start, self.tol), True
+        return from_shares(task, lam, LOOSE_TOL), False
 
 
 def _message(clash: Clash, labels: PartialLabels) -> str:

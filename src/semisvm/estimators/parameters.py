@@ -281,10 +281,6 @@ class EvidenceParameters:
         minus ``evidence_weight`` times the logarithm of its probability q, up to a constant.
         At 1 evidence that is sure by a factor of 7 outweighs a row at the margin; at 0 only
         labels of probability zero matter. None is 0.2.
-    classes : array-like of shape (m,) or None
-        All classes, where some have no label yet; None takes those of the labels. A class
-        without labels needs ``class_prior`` or evidence. If there are two classes and one has
-        labels, the share of that one is estimated where it is not given.
     label_noise : float, dict, array-like of shape (n,) or None
         Probability that a given label is wrong: of all labels, by class (those that are not named
         are right), or of each row, where no fold leaves rows out. A label that the others
@@ -294,8 +290,23 @@ class EvidenceParameters:
 
     _: KW_ONLY
     evidence_weight: float | None = None
-    classes: ArrayLike | None = None
     label_noise: LabelNoise = None
+
+
+@parameters
+class ClassesParameters:
+    """Parameter of classes without a label.
+
+    Parameters
+    ----------
+    classes : array-like of shape (m,) or None
+        All classes, where some have no label yet; None takes those of the labels. A class
+        without labels needs ``class_prior`` or evidence. If there are two classes and one has
+        labels, the share of that one is estimated where it is not given.
+    """
+
+    _: KW_ONLY
+    classes: ArrayLike | None = None
 
 
 @parameters
