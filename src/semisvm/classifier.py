@@ -59,6 +59,10 @@ class SemiSupervisedClassifier(TakesCallbacks, ClassifierMixin, BaseEstimator):
         All classes, where some have no label, as in `TransductiveSVC`: with ``["spam", "ham"]``,
         labels of "spam" alone are enough. No method can be chosen by held-out labels then, and
         "auto" is `AnnealedSVC`.
+    label_noise : float or mapping of class to float, optional
+        Probability that a given label is wrong, of all labels or by class, as in
+        `TransductiveSVC`. Labels that the others contradict then count as evidence only, in the
+        methods that take evidence.
     use : {"new_rows", "transduction"}, default="new_rows"
         What the model is for: rows that come later, or only the unlabelled rows of the fit.
     time_limit : float, optional
@@ -116,6 +120,7 @@ class SemiSupervisedClassifier(TakesCallbacks, ClassifierMixin, BaseEstimator):
         column_weights: Mapping[str, float] | None = None,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         classes: ArrayLike | None = None,
+        label_noise: float | Mapping[Any, float] | None = None,
         use: str = "new_rows",
         time_limit: float | None = None,
         exportable: bool = False,
@@ -129,6 +134,7 @@ class SemiSupervisedClassifier(TakesCallbacks, ClassifierMixin, BaseEstimator):
         self.column_weights = column_weights
         self.class_prior = class_prior
         self.classes = classes
+        self.label_noise = label_noise
         self.use = use
         self.time_limit = time_limit
         self.exportable = exportable
@@ -194,9 +200,8 @@ optional
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
-        shares: dict[str, Any] = (
-            {} if self.class_prior is None else {"class_prior": self.class_prior}
-        )
+        both = {"class_prior": self.class_prior, "label_noise": self.label_noise}
+        known: dict[str, Any] = {name: one for name, one in both.items() if one is not None}
         labels = data.labels
         assert labels is not None
         model = train(
@@ -215,7 +220,7 @@ optional
             evidence=evidence,
             weak=votes or None,
             classes=self.classes,
-            **shares,
+            **known,
         )
         self.features_ = foreign
         return self._publish(model)

@@ -154,7 +154,7 @@ def require_evidence(estimators: Mapping[str, Any]) -> None:
     if all(evidence_argument(estimator) is None for estimator in estimators.values()):
         raise ValueError(
             f"evidence would have no effect: {', '.join(estimators)} cannot use it. "
-            "TransductiveSVC and AnnealedSVC can."
+            "TransductiveSVC, AnnealedSVC, GradientTSVC and the maxent classifiers can."
         )
 
 

@@ -19,6 +19,7 @@ from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
 from semisvm.maps.graph_laplacian import NEIGHBORS
 from semisvm.maps.latent import LATENT, N_COMPONENTS
+from semisvm.maps.left_out import MANY_COLUMNS
 from semisvm.model_selection.comparison_result import Comparison
 from semisvm.model_selection.intervals import Interval
 
@@ -38,8 +39,6 @@ EVIDENCE_WEIGHTS = {"tsvm": {0.2: 1.0, 1.0: 3.0}, "da": {0.2: 1.0}}
 before any label was held out. All methods are tried without evidence too."""
 ALONE = {"evidence_weight": 10.0, "unlabeled_weight": 3.0}
 """With these a transductive SVM is trained on the labels for which the evidence speaks."""
-MANY_COLUMNS = 2 * N_COMPONENTS
-"""Columns and rows from which latent directions are tried: in fewer columns they add nothing."""
 DIRECTIONS = Cost(entry=800.0)
 """Of latent directions, besides a fit to them."""
 
