@@ -315,3 +315,18 @@ def test_a_packed_session_is_taken_up(mail, person):
     shown = run("label", "there/mail.session", "--no-browser").output
     assert "23 answers are in there/mail.answers.csv" in shown
     assert person()[1]["options"]["text"] == ["body"]
+
+
+def test_weak_labels_are_guesses_and_no_features(mail, person):
+    with open("mail.csv", newline="") as stream:
+        texts = [line["body"] for line in csv.DictReader(stream)]
+    with open("mail.csv", "w", newline="") as stream:
+        votes = [kind_of(row + (row % 5 == 0)) for row in range(len(texts))]
+        rows = zip(texts, votes, strict=True)
+        csv.writer(stream).writerows([["body", "llm"], *rows])
+    result = run("label", "mail.csv", "--label", "kind", "--weak", "llm", "--text", "body")
+    assert len(person()) == 1
+    assert "--weak llm" in result.stdout
+    lines = list(csv.DictReader((mail / "mail.answers.csv").read_text().splitlines()))
+    assert {line["kind"] for line in lines} == {"spam", "ham"}
+    assert "nosuch" in refusal("label", "mail.csv", "--weak", "nosuch")

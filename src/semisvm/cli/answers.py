@@ -40,8 +40,8 @@ def check_tool(tool: str | None, output: Output | None) -> None:
 
 def text_of(data: "Table | MatrixData", text: list[str] | None) -> str:
     """Return the column that is to be read: a given one, or the first that looks like text."""
+    from semisvm.tables.row_vectors import text_columns
     from semisvm.tables.table import Table
-    from semisvm.tables.vector_columns import text_columns
 
     if not isinstance(data, Table):
         raise UserError(f"tasks are made of tables, but {data.path} is a matrix.")

@@ -52,6 +52,7 @@ def label(
         ),
     ] = None,
     text: shared.Text = None,
+    weak: shared.Weak = None,
     answers: Annotated[
         Output | None,
         file_option(
@@ -165,7 +166,7 @@ def label(
         data, opened = unpack(data)
         print_stderr(f"note: the session was taken apart: its data are in {data} now.")
         label, key = label or opened.get("label"), key or opened.get("key")
-        text = text or opened.get("text")
+        text, weak = text or opened.get("text"), weak or opened.get("weak")
         is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
         reading = opened.get("reading", reading) if is_usual else reading
     place = _place(data, answers)
@@ -183,6 +184,7 @@ def label(
             answers=place,
             random_state=seed,
             overlap=overlap,
+            weak=weak or (),
             reading=reading,
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
@@ -204,7 +206,7 @@ def label(
             people=wanted,
             tls=tls,
             public=public,
-            options={"text": text, "reading": reading},
+            options={"text": text, "weak": weak, "reading": reading},
             title=data.name,
             model=None if output is None else output.path,
             report=None if report is None else report.path,

@@ -23,8 +23,8 @@ from semisvm.tables.annotation_tools import (
 from semisvm.tables.answers import CHECK, ROW, find_rows
 from semisvm.tables.errors import DataError
 from semisvm.tables.reading import read
+from semisvm.tables.row_vectors import text_columns, without_vectors
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.vector_columns import text_columns, without_vectors
 from semisvm.tables.writing import write_bytes, write_text
 from semisvm.text import listing
 

@@ -138,7 +138,7 @@ class Values:
         return [Values({name: item}).integer(name) for item in value]
 
 
-CLUSTER, UNCERTAIN, RANDOM = "cluster", "uncertain", "random"
+CLUSTER, SOURCE, UNCERTAIN, RANDOM = "cluster", "source", "uncertain", "random"
 """Reasons of a policy to ask for a row."""
 CHOSEN, SURE, FILE = "chosen", "sure", "file"
 """Other reasons why a row has an answer: a person found it, confirmed it, or a file had it."""
@@ -152,7 +152,7 @@ class Query(Record):
     ----------
     row : int
         From 0.
-    reason : {"cluster", "uncertain", "random"}
+    reason : {"cluster", "source", "uncertain", "random"}
     words : str
         Why this row, in a sentence.
     number : int
@@ -173,9 +173,10 @@ class Field(Record):
     ----------
     name : str
         Of the column.
-    kind : {"text", "number", "category", "image"}
+    kind : {"text", "number", "category", "image", "audio"}
     value : str
-        Of an image, what stands in the file; ``LabelingSession.picture`` has the image itself.
+        Of an image or recording, what stands in the file; ``LabelingSession.picture`` has the
+        image itself.
     """
 
     name: str
@@ -572,6 +573,8 @@ class Status(Record):
         Empty where one person works without a name.
     n_disputed : int
         Rows on which people differ.
+    sources : list of str
+        How often the weak labels of each source are right.
     """
 
     n_rows: int
@@ -594,16 +597,17 @@ class Status(Record):
     notes: list[str] = field(default_factory=list)
     people: list[PersonStatus] = field(default_factory=list)
     n_disputed: int = 0
+    sources: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Picture(Record):
-    """An image of a row.
+    """An image or recording of a row.
 
     Attributes
     ----------
     media_type : str
-        "image/png" or "image/jpeg".
+        Such as "image/png" or "audio/wav".
     content : bytes
     """
 

@@ -19,6 +19,7 @@ from semisvm.labelling.answer_store import (
     class_names,
 )
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import Certifier
 from semisvm.labelling.disagreements import Disagreements
 from semisvm.labelling.exchange import Exchange
 from semisvm.labelling.fits import METHOD, model_of
@@ -27,7 +28,16 @@ from semisvm.labelling.leases import Leases
 from semisvm.labelling.people import People
 from semisvm.labelling.policy import Policy
 from semisvm.labelling.pool import AddVectors, make_pool
-from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, LabelingError, Query
+from semisvm.labelling.records import (
+    CHOSEN,
+    RANDOM,
+    SOURCE,
+    SURE,
+    UNCERTAIN,
+    ChangedError,
+    LabelingError,
+    Query,
+)
 from semisvm.labelling.saved_answers import SavedAnswers, write_labelled, write_lines
 from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
@@ -76,6 +86,10 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
     overlap : float, optional
         Share of the rows that are given to two people, so that their agreement can be estimated.
         By default that of the journal, or 0.
+    weak : sequence of str
+        Columns of weak labels, as of a language model. They are guesses to be shown, the models do
+        not learn from them, and rows whose answer says most about them are asked for first. Their
+        classes are those of the session if none are given.
     **parameters
         Of the estimator.
 
@@ -117,18 +131,21 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         settings: Mapping[str, Any] | None = None,
         vectors: AddVectors | None = None,
         overlap: float | None = None,
+        weak: Sequence[str] = (),
         **parameters: Any,
     ) -> None:
         if overlap is not None and not 0.0 <= overlap <= 1.0:
             raise LabelingError(f"overlap must be between 0 and 1, not {overlap}.")
-        self._pool = make_pool(data, label, key, features, vectors)
-        self._store = SavedAnswers(self._pool, class_names(classes), answers)
+        self._pool = make_pool(data, label, key, features, vectors, weak)
+        named = class_names(classes) or self._pool.weak_classes()
+        self._store = SavedAnswers(self._pool, named, answers)
         earlier = self._store.last()
         self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
-        self._policy = Policy(len(self._pool), np.random.default_rng(random_state))
+        doubtful = SOURCE if self._pool.weak else UNCERTAIN
+        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), doubtful)
         if overlap is not None:
             self._store.keep_setup(overlap=float(overlap))
         chance = np.random.default_rng([random_state, 2])
@@ -146,6 +163,7 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
             changed=self._model_changed,
         )
         self._assessment = Assessment(self._pool, self._store)
+        self._certifier = Certifier(self._pool, self._policy, method, parameters)
         self._export_error: str | None = None
         self._exported = -1
         self._exports: Background | None = None

@@ -1,14 +1,18 @@
 """What a session shows without changing anything."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
-from semisvm.labelling.pool import IMAGE, Pool, read_picture
+from semisvm.labelling.media import AUDIO, IMAGE, read_media
+from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import (
     ChangedError,
     Found,
@@ -21,6 +25,8 @@ from semisvm.labelling.records import (
     Status,
 )
 from semisvm.labelling.saved_answers import SavedAnswers
+from semisvm.labelling.sources import about_sources
+from semisvm.tables.answers import write_answers
 
 WHICH = ("all", "answered", "open", "skipped")
 
@@ -33,6 +39,7 @@ class SessionViews:
     _store: SavedAnswers
     _learner: Learner
     _assessment: Assessment
+    _certifier: Certifier
     _news: int
     _export_error: str | None
     people_status: Callable[[], list[PersonStatus]]
@@ -49,7 +56,7 @@ class SessionViews:
         return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
 
     def picture(self, row: int, name: str) -> Picture:
-        """Return a picture of a row.
+        """Return a picture or a recording of a row.
 
         Parameters
         ----------
@@ -59,15 +66,21 @@ class SessionViews:
         """
         self._check_row(row)
         for found in self._pool.fields(row):
-            if found.name == name and found.kind == IMAGE:
-                return read_picture(found.value, self._pool.folder)
-        raise LabelingError(f"The column {name!r} holds no pictures.")
+            if found.name == name and found.kind in (IMAGE, AUDIO):
+                return read_media(found.value, self._pool.folder)
+        raise LabelingError(f"The column {name!r} holds no pictures or recordings.")
 
     def guess(self, row: int) -> Guess | None:
         """Return what the model predicts for a row; None before the first fit."""
         self._check_row(row)
         fitted = self._learner.fitted
         return None if fitted is None else self._assessment.guess(fitted, int(row))
+
+    def weak_labels(self, row: int) -> dict[str, str]:
+        """Return source -> its weak label of a row, of the sources that have one."""
+        self._check_row(row)
+        found = self._pool.weak
+        return {name: votes[row] for name, votes in found.items() if row in votes}
 
     def search(
         self,
@@ -172,6 +185,31 @@ class SessionViews:
         value = fitted.guess(row)
         return value, found.probabilities(fitted, row)[value] if found.is_calibrated else None
 
+    def certify(self, error: float = 0.02, confidence: float = 0.95) -> CertifiedRows:
+        """Return the rows that may take the label of the model.
+
+        With the given confidence, at most a share ``error`` of the certified rows is predicted
+        wrongly. Only rows that were asked for at random show this; they are looked at when there
+        are certain numbers of them, so that one may ask for certificates as often as one likes.
+
+        Parameters
+        ----------
+        error, confidence : float
+            Choose them before you see what they certify.
+        """
+        if not (0 < error < 1 and 0 < confidence < 1):
+            raise LabelingError("error and confidence must be above 0 and below 1.")
+        with self._lock:
+            marks = dict(self._store.marks)
+        return self._certifier.certify(marks, error, confidence)
+
+    def export_certified(
+        self, file: str | Path | BinaryIO, error: float = 0.02, confidence: float = 0.95
+    ) -> None:
+        """Write the labels of certified rows without an answer, as a CSV file of answers."""
+        labels, pool = self.certify(error, confidence).labels, self._pool
+        write_answers(file, pool.data, labels, {}, label=pool.label, key=pool.key)  # type: ignore[arg-type]
+
     def status(self) -> Status:
         """Return how far the session is."""
         with self._lock:
@@ -179,7 +217,7 @@ class SessionViews:
             notes = [*self._store.notes, *self._pool_notes()]
             if self._export_error is not None:
                 notes.append(self._export_error)
-            return self._assessment.status(
+            found = self._assessment.status(
                 learner.fitted,
                 version=self._store.version + self._news,
                 fitting=learner.is_fitting,
@@ -188,6 +226,7 @@ class SessionViews:
                 notes=notes,
                 people=self.people_status(),
             )
+            return replace(found, sources=about_sources(self._pool.weak, self._store.marks.items()))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared

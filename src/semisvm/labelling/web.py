@@ -53,7 +53,7 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     """Shorten the texts of a row; ``length`` is how long they are."""
     fields = []
     for field in view["fields"]:
-        value, length = field["value"], PATH_TEXT if field["kind"] == "image" else most
+        value, length = field["value"], PATH_TEXT if field["kind"] in ("image", "audio") else most
         if isinstance(value, str) and len(value) > length:
             field = {**field, "value": value[:length], "length": len(value)}
         fields.append(field)
@@ -64,7 +64,8 @@ def shown(
     session: LabelingSession, values: Values, row: int, most: int = LONG_TEXT
 ) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    return clipped(session.view(row, **values.by).as_json(), most)
+    view = clipped(session.view(row, **values.by).as_json(), most)
+    return {**view, "weak": session.weak_labels(row)}
 
 
 def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
@@ -224,6 +225,20 @@ def agreement(session: LabelingSession, values: Values) -> dict[str, Any]:
     return session.agreement().as_json()
 
 
+def bound(values: Values) -> float:
+    """Return the share of errors that a request allows, from per cent."""
+    percent = values.integer("percent", 2)
+    if not 0 < percent < 100:
+        raise RefusedError(400, "percent must be 1 to 99.")
+    return percent / 100
+
+
+def certified(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Count the rows that may take the label of the model; the page needs no list of them."""
+    found = session.certify(bound(values)).as_json()
+    return {"certified": {**found, "labels": len(found["labels"])}}
+
+
 def listed(found: Any) -> dict[str, Any]:
     """Return a list of rows."""
     return dict(found.as_json())
@@ -250,6 +265,7 @@ VIEWS: dict[str, Handler] = {
     "doubts": doubts,
     "disagreements": disagreements,
     "agreement": agreement,
+    "certified": certified,
 }
 RIGHTS = {
     "settle": SETTLE,
@@ -264,8 +280,8 @@ RIGHTS = {
 WebHandler = Callable[[LabelingSession, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
 SCRIPTS = (
-    *("api", "app", "common", "disagreements", "dom", "files", "label", "lists", "people"),
-    *("progress", "row", "theme"),
+    *("api", "app", "cells", "classes", "common", "disagreements", "dom", "files", "label"),
+    *("lists", "people", "progress", "row", "texts", "theme"),
 )
 PAGE = {
     "/": ("index.html", "text/html"),
@@ -304,6 +320,7 @@ class Places:
             "answers": f"{stem}.single_answers.csv",
             "session": f"{stem}.session",
             **{tool: f"{stem}.{tool}{suffix}" for tool, suffix in SUFFIXES.items()},
+            "certified": f"{stem}.certified.csv",
         }
 
     def about(self, session: LabelingSession, values: Values) -> dict[str, Any]:
@@ -334,6 +351,7 @@ class Places:
             "answers": session.export_single_answers,
             "session": partial(session.pack, options=self.options),
             **{tool: partial(session.export_tasks, tool=tool) for tool in SUFFIXES},
+            "certified": partial(session.export_certified, error=bound(values)),
         }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
         try:

@@ -15,13 +15,14 @@ import numpy as np
 
 from semisvm.tables.annotation_tools import TASK, make_tasks, read_tasks
 from semisvm.tables.errors import DataError
+from semisvm.tables.formats import TABLES
 from semisvm.tables.labels import Labels, about_missing, text_labels
 from semisvm.tables.opening import Options
-from semisvm.tables.reading import TABLES, find_format, read
+from semisvm.tables.reading import find_format, read
 from semisvm.tables.row_hashes import counted, row_hashes
+from semisvm.tables.row_vectors import without_vectors
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
-from semisvm.tables.vector_columns import without_vectors
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 
@@ -89,9 +90,8 @@ def join_answers(
     ----------
     data : Table or MatrixData
     paths : sequence of str or Path
-        CSV, TSV, JSON lines or Parquet files; or exports of Label Studio (``.json``) and Prodigy
-        (``.jsonl``), whose rows are found by the columns that they share with the data, if they
-        have neither number nor key.
+        Files of tables; or exports of Label Studio (``.json``) and Prodigy (``.jsonl``), whose rows
+        are found by the columns that they share with the data, if they have neither number nor key.
     label : str, optional
         Name of their label column; "label" by default.
     key : str, optional

@@ -1,6 +1,7 @@
 // Starts the page: tabs, keys, theme, help, and news from the server.
 
 import { client, get, isConnected, onConnection, showState, Refused } from "./api.js";
+import { seekClass } from "./classes.js";
 import { alertUser, keep, kept } from "./common.js";
 import { showDisagreements, startDisagreements } from "./disagreements.js";
 import { byId, show } from "./dom.js";
@@ -9,6 +10,8 @@ import * as label from "./label.js";
 import { showList, startLists } from "./lists.js";
 import { startPeople } from "./people.js";
 import { onStatus, showStatus } from "./progress.js";
+import { playSound, zoomPicture } from "./row.js";
+import { findWithin } from "./texts.js";
 
 const TABS = ["label", "find", "sure", "doubts", "disagreements"];
 const THEMES = ["auto", "light", "dark"];
@@ -42,6 +45,8 @@ function startTabs() {
   }
 }
 
+const isAsking = () => document.querySelector("dialog[open]") !== null;
+
 const onTab = (name) => !byId(`panel-${name}`).hidden;
 
 function find() {
@@ -55,19 +60,23 @@ const LABELLING = {
   u: () => label.undo(),
   g: label.askGuess,
   e: label.unfold,
+  c: seekClass,
+  f: findWithin,
+  z: zoomPicture,
+  p: playSound,
   n: () => byId("new-class").focus(),
 };
 
 function keyOf(event) {
   const target = event.target;
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return null;
-  if (byId("help-box").open || !byId("keys").checked) return null;
+  if (isAsking() || !byId("keys").checked) return null;
   if (target instanceof Element && target.closest("input:not([type=checkbox]), select, textarea")) return null;
   return event.key;
 }
 
 function onKey(event) {
-  if (event.key === "Escape" && !byId("help-box").open) {
+  if (event.key === "Escape" && !isAsking()) {
     if (!byId("alert").hidden) alertUser("");
     else if (event.target instanceof HTMLElement && event.target.matches("input, select")) event.target.blur();
     else if (!onTab("label")) select("label");
