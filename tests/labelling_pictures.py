@@ -2,7 +2,8 @@
 
 Somebody labels invented mail in a browser, as in the tests of the page. Pictures that look as
 before stay as they are, whatever their bytes are: those depend on the browser and its fonts. Where
-there is no Chromium, all stay.
+there is no Chromium, all stay. ``python tests/labelling_pictures.py FOLDER --states`` takes those
+of all states of the page, in several sizes and colours, to be looked at.
 """
 
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from browsing import MISSING, Person, chromium, launched
+from fake_session import FakeSession
 from invented_mail import write_mail
+from page_states import STATES, show
 from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
@@ -28,6 +31,13 @@ PICTURES = {
     "light": {"viewport": WIDE, "color_scheme": "light"},
     "dark": {"viewport": WIDE, "color_scheme": "dark"},
     "narrow": {"viewport": NARROW, "color_scheme": "light"},
+}
+LOOKS = {
+    "1200": {"viewport": {"width": 1200, "height": 850}},
+    "400": {"viewport": {"width": 400, "height": 850}},
+    "2000": {"viewport": {"width": 2000, "height": 1100}},
+    "dark": {"viewport": {"width": 1200, "height": 850}, "color_scheme": "dark"},
+    "contrast": {"viewport": {"width": 1200, "height": 850}, "forced_colors": "active"},
 }
 
 
@@ -98,5 +108,18 @@ def main(out):
                 context.close()
 
 
+def take_states(out):
+    out.mkdir(parents=True, exist_ok=True)
+    with launched() as browser:
+        for look, options in LOOKS.items():
+            for state in STATES:
+                session = FakeSession([f"text {k}" for k in range(30)])
+                with PageServer(session) as server:
+                    person = Person(browser.new_context(**options), server.address)
+                    show(state, session, person)
+                    person.page.screenshot(path=out / f"{state}-{look}.png")
+                    person.page.context.close()
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    (take_states if "--states" in sys.argv else main)(Path(sys.argv[1]))

@@ -353,6 +353,15 @@ def check_evidence(method: str, labels: SeveralLabels | None) -> None:
         raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
 
 
+def check_takes_noise(method: str) -> None:
+    """Refuse rates of wrong labels where nothing would use them."""
+    if "label_noise" not in get(method).parameters:
+        taking = [one.name for one in methods() if "label_noise" in one.parameters]
+        raise ValueError(
+            f"the method {method!r} takes no label_noise. These do: {', '.join(taking)}."
+        )
+
+
 def check_votes(evidence: Any, n_parts: int | None) -> None:
     """Refuse weak labels besides what they cannot be combined with."""
     if evidence is not None:
@@ -377,7 +386,7 @@ def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
     X = prepared.X
     if isinstance(X, RowsOnDisk):
         X = X.load() if X.can_load() else None
-    return WeakLabels(dict(votes), X, unlabeled=None)
+    return WeakLabels(dict(votes), X, unlabeled=None, sample_weight=prepared.weight)
 
 
 def check_for_labels(options: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from semisvm.preparing import (
     check_evidence,
     check_for_labels,
     check_missing,
+    check_takes_noise,
     check_votes,
     features_for,
     groups_of,
@@ -187,6 +188,8 @@ def train(
         raise ValueError(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
+    if method != AUTO and "label_noise" in parameters:
+        check_takes_noise(method)
     check_use(use)
     data = as_data(data) if y is None else with_labels(data, y, classes=classes)
     data, votes = take_votes(data, weak)

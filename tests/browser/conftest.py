@@ -29,6 +29,7 @@ def one_server():
 @pytest.fixture
 def session(one_server):
     _, kept = one_server
+    vars(kept).clear()
     FakeSession.__init__(kept, TEXTS)
     return kept
 

@@ -277,3 +277,39 @@ def test_downloads(person, session, tmp_path):
     assert waiting.value.suggested_filename == "rows.labelled.csv"
     waiting.value.save_as(tmp_path / "got.csv")
     assert (tmp_path / "got.csv").read_text().splitlines()[1].endswith(",ham")
+
+
+def test_certified_labels(person, session, tmp_path):
+    person.page.select_option("#bound", "5")
+    certify = person.page.get_by_role("button", name="Certify", exact=True)
+    certify.click()
+    person.until("#certified", "No row is certified at 5% yet")
+    expect(person.page.locator("#get-certified")).to_be_hidden()
+    session.certified = {3: "spam", 4: "ham"}
+    certify.click()
+    person.until("#certified", "4,120 of 5,000 rows are certified at 5%")
+    person.page.select_option("#bound", "1")
+    with person.page.expect_download() as waiting:
+        person.page.get_by_role("button", name="Labels of 2 certified rows").click()
+    assert waiting.value.suggested_filename == "rows.certified.csv"
+    waiting.value.save_as(tmp_path / "got.csv")
+    assert (tmp_path / "got.csv").read_text().splitlines()[1:] == ["4,spam,0.05", "5,ham,0.05"]
+
+
+def test_weak_labels_are_shown_or_hidden(person, session):
+    expect(person.page.locator("#weak-on")).to_be_hidden()
+    session.weak = {row: {"llm": "ham", "rule": "spam"} for row in range(3)}
+    person.reload()
+    person.until("#sources", "llm: right on 7 of 9 random rows")
+    assert person.text("#weak-labels") == ""
+    person.press("g")
+    person.until("#weak-labels", "llm: ham *rule: spam")
+    person.press_and_wait("1")
+    assert person.text("#weak-labels") == ""
+    person.press_and_wait("1")
+    person.page.check("#weak")
+    person.until("#weak-labels", "llm: ham")
+    person.press_and_wait("1")
+    # with them an answer is no test of the model, without them it is one
+    person.press_and_wait("1")
+    assert session.seen == [True, False, True, False]

@@ -192,6 +192,15 @@ class MethodOptions:
             help="svm: factors of classes, as in spam=5, or balanced.",
         ),
     ] = None
+    label_noise: Annotated[
+        float | None,
+        typer.Option(
+            "--label-noise",
+            metavar="SHARE",
+            help="Share of the given labels that are wrong: tsvm and da take back those that the "
+            "others contradict.",
+        ),
+    ] = None
 
     def check(self, limits: Limits) -> None:
         """Refuse what only the choice of a method takes."""
@@ -209,6 +218,7 @@ class MethodOptions:
             "reg": self.reg,
             "unlabeled_weight": self.unlabeled_weight,
             "kernel": self.kernel,
+            "label_noise": self.label_noise,
             "n_jobs": jobs,
         }
         found = {name: value for name, value in given.items() if value is not None}

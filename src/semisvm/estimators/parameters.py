@@ -22,6 +22,7 @@ from semisvm.solvers.trace import Callback
 
 Kernel = str | Callable[..., float]
 ClassPrior = ArrayLike | Mapping[Any, float] | str | None
+LabelNoise = ArrayLike | Mapping[Any, float] | None
 
 T = TypeVar("T")
 DECLARED = "_declared_parameters"
@@ -292,7 +293,7 @@ class BalanceParameters(ClassPriorParameters):
 
 @parameters
 class EvidenceParameters:
-    """Parameters of evidence about unlabelled rows, which `fit` takes.
+    """Parameters of evidence about unlabelled rows, which `fit` takes, and about wrong labels.
 
     Parameters
     ----------
@@ -301,6 +302,24 @@ class EvidenceParameters:
         minus ``evidence_weight`` times the logarithm of its probability q, up to a constant.
         At 1 evidence that is sure by a factor of 7 outweighs a row at the margin; at 0 only
         labels of probability zero matter. None is 0.2.
+    label_noise : float, dict, array-like of shape (n,) or None
+        Probability that a given label is wrong: of all labels, by class (those that are not named
+        are right), or of each row, where no fold leaves rows out. A label that the others
+        contradict is taken back; it counts as evidence about its row, which gets a label like the
+        unlabelled ones. ``trace_.notes`` says which rows these are. None trusts all labels.
+    """
+
+    _: KW_ONLY
+    evidence_weight: float | None = None
+    label_noise: LabelNoise = None
+
+
+@parameters
+class ClassesParameters:
+    """Parameter of classes without a label.
+
+    Parameters
+    ----------
     classes : array-like of shape (m,) or None
         All classes, where some have no label yet; None takes those of the labels. A class
         without labels needs ``class_prior`` or evidence. If there are two classes and one has
@@ -308,7 +327,6 @@ class EvidenceParameters:
     """
 
     _: KW_ONLY
-    evidence_weight: float | None = None
     classes: ArrayLike | None = None
 
 

@@ -2,16 +2,14 @@
 
 Rows from clusters come first, as in CVS3VM. After that three kinds of rows take
 turns: uncertain ones, rows from clusters in which nothing is labelled, and random rows. The last
-ones are for the estimates: they are drawn by chance alone.
+ones are for the estimates: they are drawn by chance alone. If there are weak labels, rows whose
+answer changes the belief in these most take the place of uncertain ones.
 
 An uncertain row is the one of a random handful of which the model is least certain. The least
 certain of *all* rows are much alike, and where classes overlap they are those whose answers teach
 little. A handful follows the density of the rows.
-
-`Queries` has the rows that were shown and have no answer yet.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN, Query
+from semisvm.labelling.records import CLUSTER, RANDOM, SOURCE, UNCERTAIN
 from semisvm.maps.kmedian import cluster
 from semisvm.maps.representatives import Reduction, spread_rows
 
@@ -111,6 +108,7 @@ HANDFUL = 10
 
 WORDS = {
     CLUSTER: "It is one of many similar rows, none of which has an answer yet.",
+    SOURCE: "Many similar rows have its weak label, which was hardly checked there.",
     UNCERTAIN: f"Of {HANDFUL} random rows, the model is least certain about this one.",
     RANDOM: "It was drawn at random: such rows show how accurate the model is.",
 }
@@ -145,12 +143,23 @@ class Policy:
     n_rows : int
     rng : Generator
         Draws the order of the random rows.
+    doubtful : {"uncertain", "source"}
+        What a fifth of the rows is asked for: "source" if there are weak labels.
     """
 
-    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
+    def __init__(self, n_rows: int, rng: np.random.Generator, doubtful: str = UNCERTAIN) -> None:
+        self.doubtful = doubtful
+        self._shares = {doubtful if k == UNCERTAIN else k: share for k, share in SHARES.items()}
+        self.n_rows = n_rows
         self._random = rng.permutation(n_rows)
         self._place = 0
-        self._queues: dict[str, list[int]] = {CLUSTER: [], UNCERTAIN: []}
+        self._queues: dict[str, list[int]] = {CLUSTER: [], doubtful: []}
+
+    def in_random_order(self, rows: Iterable[int]) -> list[int]:
+        """Return rows in the order in which random ones are drawn."""
+        rank = np.empty(len(self._random), dtype=np.intp)
+        rank[self._random] = np.arange(len(rank))
+        return sorted(rows, key=lambda row: int(rank[row]))
 
     def fill(self, reason: str, rows: Sequence[int]) -> None:
         """Replace a queue of candidates, best first."""
@@ -178,15 +187,15 @@ class Policy:
     def _turns(self, queries: Mapping[str, int], n_classes: int) -> list[str]:
         """Order the kinds by how far each is behind its share."""
         first = max(FIRST, 2 * n_classes)
-        total = sum(queries.get(reason, 0) for reason in SHARES)
+        total = sum(queries.get(reason, 0) for reason in self._shares)
         if total < first:
-            return [CLUSTER, RANDOM, UNCERTAIN]
+            return [CLUSTER, RANDOM, self.doubtful]
         behind = {
             reason: share * (total - first + 1) - queries.get(reason, 0)
-            for reason, share in SHARES.items()
+            for reason, share in self._shares.items()
         }
         behind[CLUSTER] += first
-        return sorted(SHARES, key=lambda reason: -behind[reason])
+        return sorted(behind, key=lambda reason: -behind[reason])
 
     def _take(self, reason: str, free: Callable[[int], bool]) -> int | None:
         if reason == RANDOM:
@@ -206,60 +215,3 @@ class Policy:
             if free(row):
                 return row
         return None
-
-
-EXPIRES = 600.0
-"""Seconds for which a row is kept for the client that was asked for it."""
-
-
-class Queries:
-    """One row per client, until it is answered or skipped, or the client is gone.
-
-    Parameters
-    ----------
-    policy : Policy
-    store : AnswerStore
-    """
-
-    def __init__(self, policy: Policy, store: AnswerStore) -> None:
-        self._policy, self._store = policy, store
-        self._out: dict[str | None, tuple[Query, float]] = {}
-        # not the time of day, which may jump
-        self.clock: Callable[[], float] = time.monotonic
-
-    def ask(self, client: str | None) -> Query | None:
-        """Return the row of a client, or the next one; None if no row is left."""
-        self._forget_old()
-        kept = self._out.pop(client, None)
-        query = self._next() if kept is None else kept[0]
-        if query is not None:
-            self._out[client] = query, self.clock()
-        return query
-
-    def reason_of(self, row: int) -> str | None:
-        """Return why a row was shown; None if it was not."""
-        return next((query.reason for query, _ in self._out.values() if query.row == row), None)
-
-    def _next(self) -> Query | None:
-        waiting = [query for query, _ in self._out.values()]
-        taken = {query.row for query in waiting}
-        queries = dict(self._store.queries)
-        for query in waiting:
-            queries[query.reason] = queries.get(query.reason, 0) + 1
-        found = self._policy.next(
-            queries,
-            len(self._store.classes),
-            lambda row: row not in taken and self._store.is_open(row),
-        )
-        if found is None:
-            return None
-        row, reason = found
-        return Query(row, reason, WORDS[reason], len(self._store.marks) + len(waiting) + 1)
-
-    def _forget_old(self) -> None:
-        now = self.clock()
-        self._out = {
-            client: (query, since)
-            for client, (query, since) in self._out.items()
-            if now - since < EXPIRES and self._store.is_open(query.row)
-        }

@@ -1,12 +1,7 @@
-"""The rows of a session: what a person sees, what identifies them, what a model learns from.
+"""The rows of a session: what a person sees, what identifies them, what a model learns from."""
 
-Columns of pictures have paths beside the data file, or PNG and JPEG in base64.
-"""
-
-import base64
-import binascii
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.labelling.records import Field, LabelingError, Picture
+from semisvm.labelling.media import AUDIO, IMAGE, media_kind
+from semisvm.labelling.records import Field
 from semisvm.labelling.word_index import WordIndex
 from semisvm.preparing import Prepared, features_of
 from semisvm.tables.answers import LABEL, check_columns
-from semisvm.tables.errors import DataError, is_missing
+from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import TYPES, find_kind
@@ -27,16 +23,9 @@ from semisvm.tables.opening import Options
 from semisvm.tables.row_hashes import counted, row_hashes
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table
+from semisvm.tables.votes import take_votes
 from semisvm.text import shortened
 
-IMAGE = "image"
-ENDINGS = (".png", ".jpg", ".jpeg")
-SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
-IN_BASE64 = ("iVBORw0KGgo", "/9j/")
-"""How both begin in base64."""
-LARGEST = 20_000_000
-"""Bytes of a picture that are shown."""
-LOOKED_AT = 100
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""
 LONG = 60
@@ -66,6 +55,8 @@ class Pool:
         The matrix to learn from; its labels are those of the file.
     why_no_features : str or None
         Why there is nothing to learn from.
+    weak : dict of dict
+        Source of weak labels -> row -> its label.
     """
 
     data: Table | MatrixData
@@ -75,6 +66,7 @@ class Pool:
     given: dict[int, str]
     prepared: Prepared | None
     why_no_features: str | None = None
+    weak: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -88,6 +80,10 @@ class Pool:
     def columns(self) -> list[str]:
         """Columns that identify a row by its content."""
         return sorted(self.data.names) if isinstance(self.data, Table) else []
+
+    def weak_classes(self) -> list[str]:
+        """Return the classes of weak labels."""
+        return sorted({value for votes in self.weak.values() for value in votes.values()})
 
     def identities(self, key: str | None = None, columns: Sequence[str] | None = None) -> list[str]:
         """Return what the rows are called in a journal.
@@ -130,7 +126,7 @@ class Pool:
 
     def summary(self, row: int) -> str:
         """Return the beginning of a row, texts first; its name and empty cells are left out."""
-        shown = (field for field in self.fields(row) if field.kind != IMAGE)
+        shown = (field for field in self.fields(row) if field.kind not in (IMAGE, AUDIO))
         fields = [field for field in shown if field.value.strip() and field.name != self.key]
         order = sorted(fields, key=lambda field: field.kind != "text")
         parts = [f.value if f.kind == "text" else f"{f.name}: {f.value}" for f in order]
@@ -147,7 +143,7 @@ class Pool:
 
     def _texts(self) -> list[list[str]]:
         assert isinstance(self.data, Table)
-        shown = [name for name, kind in self.kinds.items() if kind != IMAGE]
+        shown = [name for name, kind in self.kinds.items() if kind not in (IMAGE, AUDIO)]
         return [self.data.text(name) for name in shown]
 
     def search(self, words: str) -> NDArray[np.intp]:
@@ -170,6 +166,7 @@ def make_pool(
     key: str | None,
     features: ColumnFeatures | None,
     vectors: AddVectors | None = None,
+    weak: Sequence[str] = (),
 ) -> Pool:
     """Look at rows: which columns are pictures, which are features.
 
@@ -182,6 +179,8 @@ def make_pool(
         Not fitted; by default one for all columns.
     vectors : AddVectors, optional
         See `LabelingSession`.
+    weak : sequence of str
+        Columns of weak labels, which are neither learned from nor shown as cells.
     """
     found = _taken(data, label)
     check_columns(found, label, key)
@@ -191,16 +190,23 @@ def make_pool(
     if isinstance(found, MatrixData):
         if vectors is not None:
             raise DataError("vectors are added to tables, but this is a matrix.", found.path)
+        if weak:
+            raise DataError(f"a matrix has no columns with names, so no {weak[0]!r}.", found.path)
         return Pool(found, label or LABEL, None, {}, given, _of_matrix(found))
-    pictures = [name for name in found.names if holds_pictures(found.columns[name])]
-    left_out = [*pictures, *([] if key is None else [key])]
+    media = {name: media_kind(found.columns[name]) for name in found.names}
+    pictures = [name for name, kind in media.items() if kind is not None]
+    votes = take_votes(found, list(weak) or None, None)[1]
+    left_out = [*pictures, *weak, *([] if key is None else [key])]
     features, learnt = features or ColumnFeatures(), found.without(left_out)
     settings: dict[str, Any] = {}
     if vectors is not None:
         learnt, settings = vectors(learnt, features)
     prepared, why = _prepared(learnt, features, pictures, settings)
-    kinds = _kinds(found, pictures, {} if prepared is None else prepared.features.kinds_)  # type: ignore[union-attr]
-    return Pool(found, label or LABEL, key, kinds, given, prepared, why)
+    kinds = _kinds(found, media, {} if prepared is None else prepared.features.kinds_)  # type: ignore[union-attr]
+    for name in weak:
+        kinds.pop(name, None)
+    labels = {name: label_texts(own) for name, own in votes.items()}
+    return Pool(found, label or LABEL, key, kinds, given, prepared, why, labels)
 
 
 def _taken(data: Any, label: str | None) -> Table | MatrixData:
@@ -233,22 +239,22 @@ def _prepared(
             raise
         named = ", ".join(pictures)
         return None, (
-            f"there is nothing to learn from: pictures ({named}) are shown, but they are not "
-            f"features, and {error.message} Add columns of numbers, or vectors, that describe the "
-            "pictures."
+            f"there is nothing to learn from: {named} can be seen or heard, but are not features, "
+            f"and {error.message} Add columns of numbers, or vectors, that describe them."
         )
     assert transformer is not None
     empty = np.full(len(table), None, dtype=object)
     return Prepared(X, empty, transformer, settings, list(transformer.notes_)), None
 
 
-def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[str, str]:
+def _kinds(
+    table: Table, media: Mapping[str, str | None], used: Mapping[str, str]
+) -> dict[str, str]:
     found = {}
     for name in table.names:
         kind = used.get(name) or find_kind(table, name).name
-        shown = TYPES[kind].shown_as if kind is not None else _by_length(table, name)
-        if name in pictures:
-            shown = IMAGE
+        own = TYPES[kind].shown_as if kind is not None else _by_length(table, name)
+        shown = media.get(name) or own
         if shown is not None:
             found[name] = shown
     return found
@@ -258,72 +264,3 @@ def _by_length(table: Table, name: str) -> str:
     """Find out how to show a column that is no feature."""
     first = table[:100].text(name)
     return "text" if sum(map(len, first)) > LONG * len(first) else "category"
-
-
-def holds_pictures(cells: Any) -> bool:
-    """Return whether all cells of a column, as far as there are any, are pictures."""
-    found: list[Any] = []
-    for cell in cells:
-        if len(found) == LOOKED_AT:
-            break
-        if not is_missing(cell) and not (isinstance(cell, str) and not cell.strip()):
-            found.append(cell)
-    return bool(found) and all(isinstance(cell, str) and _is_picture(cell) for cell in found)
-
-
-def _is_picture(cell: str) -> bool:
-    text = cell.strip()
-    if text.lower().endswith(ENDINGS) and len(text) < 1000 and "\n" not in text:
-        return " " not in text or "/" in text or "\\" in text
-    return _base64(text).startswith(IN_BASE64) and len(text) > 40
-
-
-def _base64(text: str) -> str:
-    """Return what is in base64, without the head of a data address."""
-    head, comma, _ = text[:100].partition(",")
-    if comma and head.startswith("data:image/") and head.endswith(";base64"):
-        return text[len(head) + 1 :]
-    return text
-
-
-def read_picture(cell: str, folder: Path | None) -> Picture:
-    """Return the picture that a cell holds or names.
-
-    Parameters
-    ----------
-    cell : str
-    folder : Path or None
-        Where paths begin; a file outside of it is not read, whatever is in the data.
-    """
-    text = cell.strip()
-    coded = _base64(text)
-    content = _decoded(coded) if coded.startswith(IN_BASE64) else _file(text, folder)
-    for signature, media_type in SIGNATURES.items():
-        if content.startswith(signature):
-            return Picture(media_type, content)
-    raise LabelingError("this picture is neither PNG nor JPEG.")
-
-
-def _decoded(text: str) -> bytes:
-    if len(text) > LARGEST * 4 // 3:
-        raise LabelingError("this picture is too large to be shown.")
-    try:
-        return base64.b64decode(text, validate=False)
-    except (binascii.Error, ValueError) as error:
-        raise LabelingError("this picture is not valid base64.") from error
-
-
-def _file(text: str, folder: Path | None) -> bytes:
-    if folder is None:
-        raise LabelingError("there is no data file beside which this picture could lie.")
-    try:
-        path = (folder / text).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise LabelingError(f"{text} is outside of the folder of the data, so it is not shown.")
-        if path.stat().st_size > LARGEST:
-            raise LabelingError("this picture is too large to be shown.")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        if isinstance(error, LabelingError):
-            raise
-        raise LabelingError(f"there is no picture {text}.") from error

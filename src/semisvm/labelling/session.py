@@ -1,4 +1,4 @@
-"""One session: a person is asked, answers, and a model learns."""
+"""One session: people are asked, answer, and a model learns."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from semisvm.labelling.answer_store import (
     ANSWER,
     CLASS,
     REMOVE,
+    SETTLE,
     SKIP,
     UNDO,
     Event,
@@ -18,21 +19,36 @@ from semisvm.labelling.answer_store import (
     class_names,
 )
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import Certifier
+from semisvm.labelling.disagreements import Disagreements
+from semisvm.labelling.exchange import Exchange
 from semisvm.labelling.fits import METHOD, model_of
 from semisvm.labelling.learner import EVERY, Background, Learner
-from semisvm.labelling.policy import Policy, Queries
+from semisvm.labelling.leases import Leases
+from semisvm.labelling.people import People
+from semisvm.labelling.policy import Policy
 from semisvm.labelling.pool import AddVectors, make_pool
-from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, LabelingError, Query
-from semisvm.labelling.saved_answers import SavedAnswers, write_labelled
+from semisvm.labelling.records import (
+    CHOSEN,
+    RANDOM,
+    SOURCE,
+    SURE,
+    UNCERTAIN,
+    ChangedError,
+    LabelingError,
+    Query,
+)
+from semisvm.labelling.saved_answers import SavedAnswers, write_labelled, write_lines
 from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.reading import read_to_label
 
 EXPORT_DELAY = 0.5
+NO_MODEL = "A model needs answers of two classes or more."
 
 
-class LabelingSession(SessionViews):
+class LabelingSession(Disagreements, Exchange, SessionViews):
     """Rows to be labelled, the answers so far, and a model that learns from them.
 
     `ask` returns a row and why it was picked, `answer` takes its class. After every few
@@ -67,6 +83,13 @@ class LabelingSession(SessionViews):
     vectors : (table, features) -> (table, settings), optional
         Adds columns of vectors to learn from, and may change the features, which are not fitted;
         ``settings`` are kept with the model. The rows are shown, and found again, without them.
+    overlap : float, optional
+        Share of the rows that are given to two people, so that their agreement can be estimated.
+        By default that of the journal, or 0.
+    weak : sequence of str
+        Columns of weak labels, as of a language model. They are guesses to be shown, the models do
+        not learn from them, and rows whose answer says most about them are asked for first. Their
+        classes are those of the session if none are given.
     **parameters
         Of the estimator.
 
@@ -107,17 +130,26 @@ class LabelingSession(SessionViews):
         random_state: int = 0,
         settings: Mapping[str, Any] | None = None,
         vectors: AddVectors | None = None,
+        overlap: float | None = None,
+        weak: Sequence[str] = (),
         **parameters: Any,
     ) -> None:
-        self._pool = make_pool(data, label, key, features, vectors)
-        self._store = SavedAnswers(self._pool, class_names(classes), answers)
+        if overlap is not None and not 0.0 <= overlap <= 1.0:
+            raise LabelingError(f"overlap must be between 0 and 1, not {overlap}.")
+        self._pool = make_pool(data, label, key, features, vectors, weak)
+        named = class_names(classes) or self._pool.weak_classes()
+        self._store = SavedAnswers(self._pool, named, answers)
         earlier = self._store.last()
         self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
-        self._policy = Policy(len(self._pool), np.random.default_rng(random_state))
-        self._queries = Queries(self._policy, self._store)
+        doubtful = SOURCE if self._pool.weak else UNCERTAIN
+        self._policy = Policy(len(self._pool), np.random.default_rng(random_state), doubtful)
+        if overlap is not None:
+            self._store.keep_setup(overlap=float(overlap))
+        chance = np.random.default_rng([random_state, 2])
+        self._queries = Leases(self._policy, self._store, self.overlap, chance)
         self._learner = Learner(
             self._pool,
             self._store,
@@ -131,6 +163,7 @@ class LabelingSession(SessionViews):
             changed=self._model_changed,
         )
         self._assessment = Assessment(self._pool, self._store)
+        self._certifier = Certifier(self._pool, self._policy, method, parameters)
         self._export_error: str | None = None
         self._exported = -1
         self._exports: Background | None = None
@@ -174,9 +207,28 @@ class LabelingSession(SessionViews):
         given = {"settings": {"label": label, **kept}, **options}
         return cls(data, label=label, answers=place, features=features, **given)
 
+    @property
+    def people(self) -> People:
+        """Who has a link to this session; without anybody, one person works without a name."""
+        return self._store.people
+
+    @property
+    def port(self) -> int | None:
+        """The port of the last time that links were served at; None if there was none."""
+        return self._store.setup.get("port")
+
+    @property
+    def overlap(self) -> float:
+        """Share of the rows that are given to two people."""
+        return float(self._store.setup.get("overlap", 0.0))
+
+    def keep_port(self, port: int) -> None:
+        """Keep the port, so that links stay valid the next time."""
+        self._store.keep_setup(port=port)
+
     # asking
 
-    def ask(self, client: str | None = None) -> Query | None:
+    def ask(self, client: str | None = None, *, by: str | None = None) -> Query | None:
         """Return the row to label next; None if all rows have an answer or were skipped.
 
         Parameters
@@ -184,10 +236,17 @@ class LabelingSession(SessionViews):
         client : str, optional
             Who asks. The same client is asked for the same row until it is answered or
             skipped; others get other rows meanwhile.
+        by : str, optional
+            Name of the person, of several.
         """
         self._learner.find_first_rows()
         with self._lock:
-            return self._queries.ask(client)
+            return self._queries.ask(client, by)
+
+    def renew(self, client: str | None = None, *, by: str | None = None) -> None:
+        """Keep the row of a client, who was heard of, for longer."""
+        with self._lock:
+            self._queries.renew(client, by)
 
     # changes
 
@@ -199,6 +258,7 @@ class LabelingSession(SessionViews):
         seen_guess: bool = False,
         client: str | None = None,
         version: int | None = None,
+        by: str | None = None,
     ) -> Event:
         """Give a row its class, or another one than before.
 
@@ -215,34 +275,62 @@ class LabelingSession(SessionViews):
         version : int, optional
             That of the row when it was looked at. If the row has been changed since, a
             `ChangedError` is raised.
+        by : str, optional
+            Name of the person, of several: each has an answer of their own.
         """
         with self._lock:
             self._check_row(row)
             self._check_class(value)
-            self._check_version(row, version)
-            facts = {**self._facts(row, seen_guess), "client": client}
-            return self._record(Event(0, ANSWER, (row,), value, facts=facts))
+            self._check_version(row, version, by)
+            self._check_settled(row, by)
+            facts = {**self._facts(row, seen_guess, by), "client": client}
+            kind = ANSWER if by is not None else self._store.kind_of_answer(row)
+            return self._record(Event(0, kind, (row,), value, facts=facts, by=by))
 
-    def skip(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
+    def skip(
+        self,
+        row: int,
+        *,
+        client: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> Event:
         """Put a row aside: it is not asked for again, and it stays unlabelled for the model."""
         with self._lock:
             self._check_row(row)
-            self._check_version(row, version)
-            if self._has_answer(row):
+            self._check_version(row, version, by)
+            self._check_settled(row, by)
+            if self._has_answer(row, by):
                 raise LabelingError("This row has an answer: remove the answer to skip the row.")
-            facts = {"reason": self._reason(row), "client": client}
-            return self._record(Event(0, SKIP, (row,), facts=facts))
+            facts = {"reason": self._reason(row, by), "client": client}
+            return self._record(Event(0, SKIP, (row,), facts=facts, by=by))
 
-    def remove(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
+    def remove(
+        self,
+        row: int,
+        *,
+        client: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> Event:
         """Take an answer back, or a skip: the row is open again."""
         with self._lock:
             self._check_row(row)
-            self._check_version(row, version)
-            if self._store.is_open(row):
-                raise LabelingError("This row has no answer.")
-            return self._record(Event(0, REMOVE, (row,), facts={"client": client}))
+            self._check_version(row, version, by)
+            self._check_settled(row, by)
+            if self._store.mark_of(row, by) is None:
+                of = "" if by is None else " of yours"
+                raise LabelingError(f"This row has no answer{of}.")
+            return self._record(Event(0, REMOVE, (row,), facts={"client": client}, by=by))
 
-    def confirm(self, rows: Iterable[int], value: str, *, client: str | None = None) -> Event:
+    def confirm(
+        self,
+        rows: Iterable[int],
+        value: str,
+        *,
+        client: str | None = None,
+        by: str | None = None,
+    ) -> Event:
         """Give many rows the same class; rows that have an answer already are an error."""
         with self._lock:
             wanted = tuple(dict.fromkeys(int(row) for row in rows))
@@ -251,20 +339,59 @@ class LabelingSession(SessionViews):
             self._check_class(value)
             for row in wanted:
                 self._check_row(row)
-                if self._has_answer(row):
+                if self._has_answer(row, None):
                     raise LabelingError(f"Row {row + 1} has an answer already.")
             facts = {"reason": SURE, "seen_guess": True, "client": client}
-            return self._record(Event(0, ANSWER, wanted, value, facts=facts))
+            return self._record(Event(0, ANSWER, wanted, value, facts=facts, by=by))
 
-    def add_class(self, name: str, *, client: str | None = None) -> Event:
+    def settle(
+        self,
+        row: int,
+        value: str,
+        *,
+        client: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> Event:
+        """Decide about a row on which people differ; their answers stay as they are.
+
+        Parameters
+        ----------
+        row : int
+        value : str
+            The label of the row from now on, one of the classes.
+        client : str, optional
+        version : int, optional
+            That of the label when it was looked at, as of `disagreements`.
+        by : str, optional
+            Name of the person who decides.
+        """
+        with self._lock:
+            self._check_row(row)
+            self._check_class(value)
+            self._check_version(row, version)
+            if row not in self._store.disputed and self._store.settled(row) is None:
+                raise LabelingError("People do not differ about this row.")
+            facts = {k: v for k, v in self._store.marks[row].facts.items() if k != "client"}
+            facts = {**facts, "client": client}
+            return self._record(Event(0, SETTLE, (row,), value, facts=facts, by=by))
+
+    def add_class(self, name: str, *, client: str | None = None, by: str | None = None) -> Event:
         """Add a class."""
         with self._lock:
             wanted = class_name(name)
             if wanted in self._store.classes:
                 raise LabelingError(f"There is a class {wanted!r} already.")
-            return self._record(Event(0, CLASS, value=wanted, facts={"client": client}))
+            return self._record(Event(0, CLASS, value=wanted, facts={"client": client}, by=by))
 
-    def undo(self, client: str | None = None, number: int | None = None) -> Event | None:
+    def undo(
+        self,
+        client: str | None = None,
+        number: int | None = None,
+        *,
+        by: str | None = None,
+        request: str | None = None,
+    ) -> Event | None:
         """Undo the last change; return it, or None if there is none.
 
         Parameters
@@ -275,23 +402,30 @@ class LabelingSession(SessionViews):
         number : int, optional
             ``seq`` of the change that `last_change` returned: it is undone no matter who made it.
             If another one has been made since, a `ChangedError` is raised.
+        by : str, optional
+            Only changes of this person, in any case.
+        request : str, optional
+            Name of the request: under a name that was used, nothing more is undone.
         """
         with self._lock:
-            last = self._store.last(client, self._earlier)
+            if request is not None and request in self._store.undone:
+                return self._store.undone[request]
+            last = self._store.last(client, self._earlier, by)
             if number is not None:
-                last = self._store.last()
+                last = self._store.last(by=by)
                 if last is None or last.seq != number:
                     raise ChangedError("Another change was made meanwhile, in another window.")
             if last is None:
                 return None
             self._store.check_undo(last)
-            self._record(Event(0, UNDO, of=last.seq, facts={"client": client}))
+            facts = {"client": client, **({} if request is None else {"request": request})}
+            self._record(Event(0, UNDO, of=last.seq, facts=facts, by=by))
             return last
 
-    def last_change(self) -> Event | None:
-        """Return the last change of all that is not undone; None if there is none."""
+    def last_change(self, *, by: str | None = None) -> Event | None:
+        """Return the last change that is not undone: of all, or of a person."""
         with self._lock:
-            return self._store.last()
+            return self._store.last(by=by)
 
     def _record(self, event: Event) -> Event:
         kept = self._store.record(event)
@@ -300,25 +434,31 @@ class LabelingSession(SessionViews):
             self._exports.ask("export")
         return kept
 
-    def _facts(self, row: int, seen_guess: bool) -> dict[str, Any]:
-        before, fitted = self._store.marks.get(row), self._learner.fitted
+    def _facts(self, row: int, seen_guess: bool, by: str | None) -> dict[str, Any]:
+        before, fitted = self._store.mark_of(row, by), self._learner.fitted
         if before is not None and before.value is not None and before.seq:
             # a test stays a test when its answer is corrected
             return {k: v for k, v in before.facts.items() if k != "client"}
-        facts = {"reason": self._reason(row), "seen_guess": bool(seen_guess)}
-        if fitted is None or row in fitted.answers:
+        facts = {"reason": self._reason(row, by), "seen_guess": bool(seen_guess)}
+        if fitted is None or fitted.has_seen(row):
             return facts
         return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
 
-    def _reason(self, row: int) -> str:
-        mark = self._store.marks.get(row)
+    def _reason(self, row: int, by: str | None) -> str:
+        mark = self._store.mark_of(row, by)
         if mark is not None and mark.value is None:
             return mark.reason
-        return self._queries.reason_of(row) or CHOSEN
+        return self._queries.reason_of(row, by) or CHOSEN
 
-    def _has_answer(self, row: int) -> bool:
-        mark = self._store.marks.get(row)
+    def _has_answer(self, row: int, by: str | None) -> bool:
+        mark = self._store.mark_of(row, by)
         return mark is not None and mark.value is not None
+
+    def _check_settled(self, row: int, by: str | None) -> None:
+        mark = self._store.settled(row)
+        if mark is not None and by is not None:
+            name = self._pool.name_of(row)
+            raise LabelingError(f"Row {name} was settled as {mark.value!r}: its answers stay.")
 
     def _model_changed(self) -> None:
         """Adjust to a new model."""
@@ -364,7 +504,21 @@ class LabelingSession(SessionViews):
         if self._pool.prepared is None:
             raise LabelingError(str(self._pool.why_no_features))
         if sum(1 for count in self._store.counts.values() if count) < 2:
-            raise LabelingError("A model needs answers of two classes or more.")
+            raise LabelingError(NO_MODEL)
+
+    # showing
+
+    def widget(self, by: str | None = None) -> Any:
+        """Return the session as a widget for a notebook; it needs ``semisvm[notebook]``.
+
+        Parameters
+        ----------
+        by : str, optional
+            Name of the person who labels, of several.
+        """
+        from semisvm.labelling.widget import LabelingWidget
+
+        return LabelingWidget(self, by)
 
     # leaving
 
@@ -376,7 +530,8 @@ class LabelingSession(SessionViews):
         if not current:
             self._learner.fit()
         fitted, prepared = self._learner.fitted, self._pool.prepared
-        assert fitted is not None
+        if fitted is None:
+            raise LabelingError(NO_MODEL)
         assert prepared is not None
         return model_of(fitted, prepared, self._settings)
 
@@ -391,17 +546,24 @@ class LabelingSession(SessionViews):
         from semisvm.reporting.page import write_report
 
         name = Path(self._pool.data.path).name if self._pool.data.path else "labelled rows"
-        notes = self._assessment.sentences(self.status())
+        notes = [*self._assessment.sentences(self.status()), *self.people_sentences()]
         write_report(self.model(), path, title=f"Model of {name}", created=created, notes=notes)
 
     def export(self, file: str | Path | BinaryIO) -> None:
         """Write all rows with their labels, as CSV; by the name of a file also TSV or JSON lines.
 
-        Rows without an answer have a blank label.
+        Rows without an answer have a blank label. Of several people, two more columns have whose
+        label it is, and when it was given.
         """
         with self._lock:
-            answers = self._store.answers()
-        write_labelled(file, self._pool.data, self._pool.label, answers)
+            answers, who = self._store.answers(), self._store.who()
+        write_labelled(file, self._pool.data, self._pool.label, answers, who)
+
+    def export_single_answers(self, file: str | Path | BinaryIO) -> None:
+        """Write what each person has answered, and when, as CSV: a line per person and row."""
+        with self._lock:
+            lines = self._store.single_lines()
+        write_lines(file, lines)
 
     def _export_answers(self) -> None:
         try:
@@ -413,9 +575,10 @@ class LabelingSession(SessionViews):
     def save_answers(self) -> None:
         """Write the file of answers now; otherwise it follows the answers by a second."""
         with self._lock:
-            version, answers = self._store.version, self._store.answers()
+            store = self._store
+            version, answers, who = store.version, store.answers(), store.who()
         if version != self._exported:
-            self._store.write(answers, version)
+            self._store.write(answers, version, who)
             self._exported = version
 
     def close(self) -> None:

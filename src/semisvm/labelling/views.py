@@ -1,25 +1,32 @@
 """What a session shows without changing anything."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
-from semisvm.labelling.pool import IMAGE, Pool, read_picture
+from semisvm.labelling.media import AUDIO, IMAGE, read_media
+from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import (
     ChangedError,
     Found,
     FoundRow,
     Guess,
     LabelingError,
+    PersonStatus,
     Picture,
     RowView,
     Status,
 )
 from semisvm.labelling.saved_answers import SavedAnswers
+from semisvm.labelling.sources import about_sources
+from semisvm.tables.answers import write_answers
 
 WHICH = ("all", "answered", "open", "skipped")
 
@@ -32,14 +39,16 @@ class SessionViews:
     _store: SavedAnswers
     _learner: Learner
     _assessment: Assessment
+    _certifier: Certifier
     _news: int
     _export_error: str | None
+    people_status: Callable[[], list[PersonStatus]]
 
-    def view(self, row: int) -> RowView:
-        """Return a row as a person sees it."""
+    def view(self, row: int, *, by: str | None = None) -> RowView:
+        """Return a row as a person sees it: of several people, each with their own answer."""
         with self._lock:
             self._check_row(row)
-            mark = self._store.marks.get(row)
+            mark = self._store.mark_of(row, by)
         about = (self._pool.name_of(row), self._pool.fields(row))
         if mark is None:
             return RowView(int(row), *about)
@@ -47,7 +56,7 @@ class SessionViews:
         return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
 
     def picture(self, row: int, name: str) -> Picture:
-        """Return a picture of a row.
+        """Return a picture or a recording of a row.
 
         Parameters
         ----------
@@ -57,9 +66,9 @@ class SessionViews:
         """
         self._check_row(row)
         for found in self._pool.fields(row):
-            if found.name == name and found.kind == IMAGE:
-                return read_picture(found.value, self._pool.folder)
-        raise LabelingError(f"The column {name!r} holds no pictures.")
+            if found.name == name and found.kind in (IMAGE, AUDIO):
+                return read_media(found.value, self._pool.folder)
+        raise LabelingError(f"The column {name!r} holds no pictures or recordings.")
 
     def guess(self, row: int) -> Guess | None:
         """Return what the model predicts for a row; None before the first fit."""
@@ -67,7 +76,21 @@ class SessionViews:
         fitted = self._learner.fitted
         return None if fitted is None else self._assessment.guess(fitted, int(row))
 
-    def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
+    def weak_labels(self, row: int) -> dict[str, str]:
+        """Return source -> its weak label of a row, of the sources that have one."""
+        self._check_row(row)
+        found = self._pool.weak
+        return {name: votes[row] for name, votes in found.items() if row in votes}
+
+    def search(
+        self,
+        words: str = "",
+        which: str = "all",
+        start: int = 0,
+        count: int = 20,
+        *,
+        by: str | None = None,
+    ) -> Found:
         """Find rows by words, all of which must occur; in any case, in any column.
 
         Parameters
@@ -76,23 +99,25 @@ class SessionViews:
         which : {"all", "answered", "open", "skipped"}
         start, count : int
             The piece of the list to return; answered rows come with the latest first.
+        by : str, optional
+            Name of the person whose answers are shown; open rows have none of anybody.
         """
         if which not in WHICH:
             raise LabelingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
         found = self._pool.search(words)
         if which == "all":
-            return self._piece(found, start, count)
+            return self._piece(found, start, count, by=by)
         with self._lock:
-            marks = dict(self._store.marks)
+            marks = self._store.marks_of(None if which == "open" else by)
         if which == "open":
             is_open = np.ones(len(self._pool), dtype=bool)
             is_open[list(marks)] = False
-            return self._piece(found[is_open[found]], start, count)
+            return self._piece(found[is_open[found]], start, count, by=by)
         skipped = which == "skipped"
         latest = sorted(marks, key=lambda row: -marks[row].seq)
         there = set(found.tolist())
         rows = [r for r in latest if r in there and (marks[r].value is None) == skipped]
-        return self._piece(rows, start, count)
+        return self._piece(rows, start, count, by=by)
 
     def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
         """Return open rows whose guess is sure, the most certain first.
@@ -118,8 +143,10 @@ class SessionViews:
             note = "" if value is None else self._assessment.why_sure(fitted, value)
         return self._piece(rows, start, count, note)
 
-    def doubts(self, start: int = 0, count: int = 20) -> Found:
+    def doubts(self, start: int = 0, count: int = 20, *, by: str | None = None) -> Found:
         """Return answers that models which have not seen them contradict, the strongest first.
+
+        Of several people, each sees the own answers.
 
         They may be mistakes. The guesses that come with them are those of these models. Where the
         models are no better than the most frequent class, the list is empty, with a note.
@@ -127,22 +154,28 @@ class SessionViews:
         self._learner.check()
         with self._lock:
             rows, note = self._assessment.doubts(self._learner.fitted, self._store.answers())
-        return self._piece(rows, start, count, note)
+            rows = [row for row in rows if self._store.mark_of(row, by) is not None]
+        return self._piece(rows, start, count, note, by)
 
     def _piece(
-        self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int, note: str = ""
+        self,
+        rows: Sequence[int] | NDArray[np.intp],
+        start: int,
+        count: int,
+        note: str = "",
+        by: str | None = None,
     ) -> Found:
         piece = rows[max(0, start) : max(0, start) + max(0, count)]
-        return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
+        return Found(len(rows), [self._in_short(int(row), by) for row in piece], note)
 
-    def _in_short(self, row: int) -> FoundRow:
-        mark = self._store.marks.get(row)
+    def _in_short(self, row: int, by: str | None) -> FoundRow:
+        mark = self._store.mark_of(row, by)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         answered = mark is not None and mark.value is not None
         found = self._assessment.held_out_guess(row) if answered else self._open_guess(row)
         guess, probability = (None, None) if found is None else found
         shown = (self._pool.name_of(row), self._pool.summary(row))
-        more = (self._version_of(row), self._pool.picture_of(row))
+        more = (self._version_of(row, by), self._pool.picture_of(row))
         return FoundRow(row, *shown, *about, guess, probability, *more)
 
     def _open_guess(self, row: int) -> tuple[str, float | None] | None:
@@ -152,6 +185,31 @@ class SessionViews:
         value = fitted.guess(row)
         return value, found.probabilities(fitted, row)[value] if found.is_calibrated else None
 
+    def certify(self, error: float = 0.02, confidence: float = 0.95) -> CertifiedRows:
+        """Return the rows that may take the label of the model.
+
+        With the given confidence, at most a share ``error`` of the certified rows is predicted
+        wrongly. Only rows that were asked for at random show this; they are looked at when there
+        are certain numbers of them, so that one may ask for certificates as often as one likes.
+
+        Parameters
+        ----------
+        error, confidence : float
+            Choose them before you see what they certify.
+        """
+        if not (0 < error < 1 and 0 < confidence < 1):
+            raise LabelingError("error and confidence must be above 0 and below 1.")
+        with self._lock:
+            marks = dict(self._store.marks)
+        return self._certifier.certify(marks, error, confidence)
+
+    def export_certified(
+        self, file: str | Path | BinaryIO, error: float = 0.02, confidence: float = 0.95
+    ) -> None:
+        """Write the labels of certified rows without an answer, as a CSV file of answers."""
+        labels, pool = self.certify(error, confidence).labels, self._pool
+        write_answers(file, pool.data, labels, {}, label=pool.label, key=pool.key)  # type: ignore[arg-type]
+
     def status(self) -> Status:
         """Return how far the session is."""
         with self._lock:
@@ -159,14 +217,16 @@ class SessionViews:
             notes = [*self._store.notes, *self._pool_notes()]
             if self._export_error is not None:
                 notes.append(self._export_error)
-            return self._assessment.status(
+            found = self._assessment.status(
                 learner.fitted,
                 version=self._store.version + self._news,
                 fitting=learner.is_fitting,
                 fit_error=learner.error,
                 saved=self._store.is_kept,
                 notes=notes,
+                people=self.people_status(),
             )
+            return replace(found, sources=about_sources(self._pool.weak, self._store.marks.items()))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared
@@ -176,15 +236,15 @@ class SessionViews:
         if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
             raise LabelingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
 
-    def _version_of(self, row: int) -> int:
-        mark = self._store.marks.get(row)
+    def _version_of(self, row: int, by: str | None = None) -> int:
+        mark = self._store.mark_of(row, by)
         return 0 if mark is None else mark.seq
 
-    def _check_version(self, row: int, version: int | None) -> None:
+    def _check_version(self, row: int, version: int | None, by: str | None = None) -> None:
         """Refuse a change of a row that is no longer as it was shown."""
-        if version is None or version == self._version_of(row):
+        if version is None or version == self._version_of(row, by):
             return
-        mark = self._store.marks.get(row)
+        mark = self._store.mark_of(row, by)
         now = "has no answer any more" if mark is None else f"was answered {mark.value!r}"
         if mark is not None and mark.value is None:
             now = "was skipped"

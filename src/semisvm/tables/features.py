@@ -46,10 +46,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       values have an indicator. All of them are one block.
     - Categories: one indicator per level. Levels that are rare share one; levels that were
       not seen in training, and missing ones, have none. All of them are one block.
-    - Dates and times, also as text in ISO 8601: the time that has passed, the place in the year and
-      in the day as sine and cosine, and the day of the week, all standardised. Parts that do not
-      vary are left out. A missing one counts as the mean, and has an indicator. Every column is a
-      block of its own.
+    - Dates and times, as text in ISO 8601 or like 31.12.2025 too: the time that has passed, the
+      place in the year and in the day as sine and cosine, and the day of the week, all
+      standardised. Parts that do not vary are left out. A missing one counts as the mean, and has
+      an indicator. Every column is a block of its own.
     - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
       two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
       column is a block of its own.

@@ -55,6 +55,11 @@ matrix of numbers of shape (n, d), RowsOnDisk, or path of a file
 
 def _refuse_cells(X: Any) -> None:
     """Refuse an array whose cells are no numbers, with what to give instead."""
+    if X.ndim == 0:
+        kind = type(X[()]).__name__
+        raise TypeError(f"X is one {kind}: give a list, an array, a data frame or a path.")
+    if X.dtype.names is not None:
+        raise TypeError("X is an array of records: give a data frame of them, pandas.DataFrame(X).")
     if X.dtype.kind not in "OU" or X.ndim > 2:
         return
     if X.ndim == 1 and any(isinstance(cell, Mapping) for cell in X):

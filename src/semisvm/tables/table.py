@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -25,6 +26,9 @@ MISSING = MISSING_WORDS | {"", "?"}
 """Words that stand for a missing number, in any case."""
 
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+
+FILE_IN_CELL = {"bytes", "path"}
+"""What a picture or recording is in files of Hugging Face: bytes, or where they are."""
 
 LARGEST = 1e150
 """Squares of larger numbers, and sums of them over many rows, would not be finite."""
@@ -87,11 +91,15 @@ class Table:
         return replace(self, labels=labels, missing_words=words)
 
     def text(self, name: str) -> list[str]:
-        """Return a column as text; missing cells are empty."""
+        """Return a column as text, bytes in base64; missing cells are empty."""
         cells = self.column(name)
         return [cell if type(cell) is str else self._as_text(cell, name) for cell in cells]
 
     def _as_text(self, cell: Any, name: str) -> str:
+        if isinstance(cell, dict) and set(cell) == FILE_IN_CELL:
+            cell = cell["path"] if cell["bytes"] is None else cell["bytes"]
+        if isinstance(cell, bytes):
+            return b64encode(cell).decode()
         if isinstance(cell, (list, dict, np.ndarray)):
             raise DataError("a list or object inside a cell is not text.", self.path, None, name)
         if is_missing(cell):

@@ -24,16 +24,26 @@ OF_CLOCK = PARTS.index("hour_sin")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?|\d\d:\d\d:\d\d(\.\d+)?")
 """ISO 8601: a date, a date with a time, or a time."""
 
-DAY = np.timedelta64(1, "D")
+GERMAN = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
+"""A day, month and year, as in 31.12.2025, perhaps with a time."""
+
+SLASHES = re.compile(r"\d\d?/\d\d?/\d{2,4}([ T].*)?")
+"""A date whose parts have another order in another country."""
+
+DAY, YEAR = np.timedelta64(1, "D"), np.timedelta64(1, "Y")
 THURSDAY = 3
 """Day of the week of 1970-01-01."""
 
 
 def as_time(cell: Any) -> date | time | None:
-    """Return what a cell holds if it is a date or time, or one in ISO 8601; else None."""
+    """Return what a cell holds if it is a date or time, or is written like one; else None."""
     if isinstance(cell, (date, time)):
         return cell
     text = str(cell).strip()  # a period of pandas, for instance
+    german = GERMAN.fullmatch(text)
+    if german is not None:
+        day, month, year, clock, seconds = german.groups()
+        text = f"{year}-{month:0>2}-{day:0>2} {clock or '00:00':0>5}{seconds or ''}"
     if WRITTEN.fullmatch(text) is None:
         return None
     try:
@@ -80,7 +90,7 @@ def _parts(moments: NDArray[Any]) -> NDArray[np.float64]:
     there = ~np.isnat(moments)
     known = moments[there]
     days, years = known.astype("M8[D]"), known.astype("M8[Y]")
-    first, last = years.astype("M8[D]"), (years + 1).astype("M8[D]")
+    first, last = years.astype("M8[D]"), (years + YEAR).astype("M8[D]")
     of_year = 2.0 * np.pi * ((known - first) / (last - first))
     of_day = 2.0 * np.pi * ((known - days) / DAY)
     weekday = (days.astype(np.int64) + THURSDAY) % len(DAYS)
@@ -168,7 +178,16 @@ class TimeBlock(OneColumn):
     @classmethod
     def recognise(cls, cells: Cells) -> Kind | None:
         """Recognise dates and times, or texts that are all written so."""
-        written = bool(cells.words) and all(WRITTEN.fullmatch(word) for word in cells.words)
+        words = cells.words
+        if words and all(map(SLASHES.fullmatch, words)):
+            return Kind(
+                None,
+                f"day and month of its dates, such as {words[0]!r}, have no known order; write "
+                "them as 2025-12-31, which pandas.to_datetime does",
+            )
+        written = bool(words) and all(
+            WRITTEN.fullmatch(word) or GERMAN.fullmatch(word) for word in words
+        )
         if not written and not any(isinstance(cell, (date, time)) for cell in cells.present):
             return None
         there = [cell for cell in cells.present if str(cell).strip()]

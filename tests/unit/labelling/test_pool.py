@@ -79,7 +79,7 @@ def test_pictures_beside_the_data_and_nowhere_else(tmp_path):
             (2, "neither PNG nor JPEG"),
             (3, "outside of the folder"),
             (4, "outside of the folder"),
-            (5, "no picture"),
+            (5, "no file"),
             (6, "outside of the folder"),
         ):
             with pytest.raises(LabelingError, match=message):
@@ -103,10 +103,70 @@ def test_pictures_alone_can_be_labelled_but_not_learnt_from():
         for k in range(4):
             found.answer(found.ask().row, "ab"[k % 2])
         status = found.status()
-        assert "pictures (photo) are shown, but they are not features" in status.fit_error
+        assert "photo can be seen or heard, but are not features" in status.fit_error
         assert status.n_answered == 4
         with pytest.raises(LabelingError, match="nothing to learn from"):
             found.learn()
+
+
+WAV = b"RIFF" + (36).to_bytes(4, "little") + b"WAVEfmt " + bytes(40)
+SOUNDS = {
+    "audio/wav": WAV,
+    "audio/mpeg": b"ID3" + bytes(60),
+    "audio/ogg": b"OggS" + bytes(60),
+    "audio/flac": b"fLaC" + bytes(60),
+}
+
+
+@pytest.mark.parametrize("kind", SOUNDS)
+def test_recordings(tmp_path, kind):
+    content = SOUNDS[kind]
+    ending = {"audio/mpeg": "mp3"}.get(kind, kind[6:])
+    (tmp_path / f"a.{ending}").write_bytes(content)
+    lines = [f"a.{ending},{k}.5" for k in range(6)]
+    (tmp_path / "data.csv").write_text("\n".join(["call,size", *lines]))
+    with LabelingSession.open(tmp_path / "data.csv", background=False) as found:
+        assert found.view(0).fields[0].kind == "audio"
+        assert found.search("").rows[0].text == "size: 0.5"
+        heard = found.picture(0, "call")
+        assert (heard.media_type, heard.content) == (kind, content)
+    table = {"call": [coded(content)] * 6, "size": [k + 0.5 for k in range(6)]}
+    with LabelingSession(table, background=False) as found:
+        assert found.picture(0, "call").content == content
+
+
+def test_bytes_in_parquet(tmp_path):
+    """Also as Hugging Face writes them; answers find their rows again, and no model sees them."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n = 12
+    (tmp_path / "beside.png").write_bytes(png(99))
+    files = [{"bytes": png(k), "path": "x.png"} for k in range(n)]
+    files[1] = {"bytes": None, "path": "beside.png"}
+    files[2] = {"bytes": None, "path": "../beside.png"}
+    plain = [png(k) for k in range(n - 1)] + [None]
+    sizes = [k + 0.25 for k in range(n)]
+    columns = {"photo": plain, "scan": files, "call": [WAV] * n, "size": sizes}
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.table(columns), path)
+    for number in range(2):
+        with LabelingSession.open(path, classes=["a", "b"], background=False) as found:
+            kinds = {field.name: field.kind for field in found.view(0).fields}
+            assert list(kinds.values()) == ["image", "image", "audio", "number"]
+            assert found.picture(3, "photo").content == png(3)
+            assert found.picture(3, "scan").content == png(3)
+            assert found.picture(1, "scan").content == png(99)
+            assert found.picture(0, "call").media_type == "audio/wav"
+            with pytest.raises(LabelingError, match="outside of the folder"):
+                found.picture(2, "scan")
+            assert found.status().n_answered == 4 * number
+            for _ in range(4):
+                row = found.ask().row
+                found.answer(row, "ab"[row % 2])
+            found.export(tmp_path / "labelled.csv")
+    with LabelingSession.open(tmp_path / "labelled.csv", label="label", background=False) as found:
+        assert found.picture(3, "photo").content == png(3)
 
 
 def test_words_that_end_like_pictures_are_words():

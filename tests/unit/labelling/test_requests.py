@@ -203,3 +203,15 @@ def test_a_real_session_from_the_first_row_to_the_files():
             assert answer.content.startswith(start)
         guess = content(send(server, "GET", f"/api/guess?row={row}", Cookie=cookie(server)))
         assert guess["guess"]["value"] == ("spam" if "cheap" in texts[row] else "ham")
+
+
+def test_bounds_of_certificates(server, session):
+    session.certified = {3: "spam"}
+
+    def get(percent):
+        return send(server, "GET", f"/api/certified?percent={percent}", Cookie=cookie(server))
+
+    found = content(get(5))["certified"]
+    assert found == {"sentences": ["4,120 of 5,000 rows are certified at 5%."], "labels": 1}
+    for percent in (0, 100):
+        assert content(get(percent)) == {"error": "percent must be 1 to 99."}

@@ -46,6 +46,8 @@ def test_parts():
         "2024-07-01T06:00:00",
         "2024-07-01 06:00",
         " 2024-07-01T06:00:00.000 ",
+        "01.07.2024 06:00",
+        "1.7.2024 6:00:00",
         "2024-07-01T06:00:00Z",
         datetime(2024, 7, 1, 6, tzinfo=UTC),
         pd.Timestamp("2024-07-01 06:00"),
@@ -177,3 +179,15 @@ def test_what_is_learnt_from_dates(weekends, tmp_path):
 
 def clone_fit(model, rows, labels):
     return SemiSupervisedClassifier(model.method).fit(rows, labels).predict_proba(rows)
+
+
+def test_dates_of_unknown_order_are_left_out_with_what_to_do():
+    days = [f"{1 + k % 12:02}/{1 + k % 28:02}/2024" for k in range(N)]
+    kind = find_kind(as_table({"when": days}), "when")
+    assert kind.name is None
+    assert "'01/01/2024', have no known order" in kind.reason
+    read = pd.to_datetime(pd.Series(days), format="%m/%d/%Y")
+    assert find_kind(as_table({"when": read}), "when").name == "time"
+    assert find_kind(as_table({"when": read.dt.strftime("%d.%m.%Y")}), "when").name == "time"
+    wrong = find_kind(as_table({"when": ["31.02.2024", "01.03.2024"]}), "when")
+    assert "'31.02.2024' is not a date" in wrong.reason

@@ -72,12 +72,17 @@ async function request(path, options = {}, read = (response) => response.json(),
   return data;
 }
 
+export const getBlob = (path) => request(path, {}, (response) => response.blob());
+
 // Files and models take a while: the model may have to be fitted first.
-export const getFile = (name) =>
-  request(`/api/download?what=${name}`, {}, (response) => response.blob(), 30 * PATIENCE);
+export const getFile = (name, values = {}) =>
+  request(`/api/download?${new URLSearchParams({ what: name, ...values })}`, {}, (response) => response.blob(), 30 * PATIENCE);
 
 export const postSlowly = (name) =>
   request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body: JSON.stringify({ client }) }, undefined, 30 * PATIENCE);
+
+export const getSlowly = (name, values) =>
+  request(`/api/${name}?${new URLSearchParams(values)}`, {}, undefined, 30 * PATIENCE);
 
 export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchParams(values)}`);
 

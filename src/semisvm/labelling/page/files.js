@@ -1,12 +1,11 @@
 // What a person takes away: downloads, and files that the server saves.
 
-import { get, getFile, postSlowly } from "./api.js";
-import { byId, make, show } from "./dom.js";
+import { get, getFile, getSlowly, postSlowly } from "./api.js";
+import { byId, make, plural, show } from "./dom.js";
 
 let names = {};
 
-async function busily(button, text, work) {
-  const note = byId("saved-files");
+async function busily(button, text, work, note = byId("saved-files")) {
   button.disabled = true;
   show(note, text);
   try {
@@ -17,8 +16,8 @@ async function busily(button, text, work) {
   button.disabled = false;
 }
 
-async function download(what) {
-  const address = URL.createObjectURL(await getFile(what));
+async function download(what, values) {
+  const address = URL.createObjectURL(await getFile(what, values));
   make("a", { href: address, download: names[what] }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60000);
   return `${names[what]} is ready.`;
@@ -29,10 +28,26 @@ async function save() {
   return `Saved ${files.join(" and ")}.`;
 }
 
+// The rows are those of the bound that was chosen then, not of the one that is chosen now.
+async function certify() {
+  const percent = byId("bound").value;
+  const take = byId("get-certified");
+  take.hidden = true;
+  const { certified } = await getSlowly("certified", { percent });
+  take.hidden = certified.labels === 0;
+  show(take, `Labels of ${plural(certified.labels, "certified row")}`);
+  take.onclick = () => busily(take, "Writing the file", () => download("certified", { percent }));
+  return certified.sentences.join(" ");
+}
+
 export async function startFiles() {
-  for (const what of ["labelled", "model", "report"]) {
+  byId("certify").addEventListener("submit", (event) => {
+    event.preventDefault();
+    busily(event.submitter, "Checking the model by random rows", certify, byId("certified"));
+  });
+  for (const what of ["labelled", "model", "report", "answers", "session", "label-studio", "prodigy", "doccano", "argilla"]) {
     const button = byId(`get-${what}`);
-    const text = what === "labelled" ? "Writing the file" : "Fitting the model to all answers";
+    const text = ["model", "report"].includes(what) ? "Fitting the model to all answers" : "Writing the file";
     button.addEventListener("click", () => busily(button, text, () => download(what)));
   }
   byId("save").addEventListener("click", () => busily(byId("save"), "Fitting the model to all answers", save));

@@ -1,12 +1,13 @@
 // Labelling one row after the other.
 
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
+import { answered, classButtons, classByKey, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
 import { byId, count, make, show } from "./dom.js";
-import { probabilityOf, showGuess, showRow } from "./row.js";
+import { probabilityOf, showGuess, showRow, showWeak } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
-const state = { view: null, query: null, seen: false, busy: false, classes: null };
+const state = { view: null, query: null, seen: false, busy: false };
 const SLOW = 250;
 const CHANGED = 409;
 
@@ -45,21 +46,34 @@ function present(view, query) {
   state.query = query;
   state.seen = false;
   byId("guess").replaceChildren();
+  byId("weak-labels").replaceChildren();
+  if (byId("weak").checked) showWeakLabels();
   const asked = query !== null && view !== null;
   byId("back").hidden = asked || view === null;
   byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
-  byId("row").parentElement.classList.toggle("opened", !asked);
+  byId("row").parentElement.classList.toggle("opened", !asked && view !== null);
   if (view === null) {
     show(byId("row-name"), "All rows are done");
     show(byId("reason"), "Every row has an answer or was skipped.");
-    byId("row").replaceChildren(make("p", { class: "quiet" }, "You can still find rows and change answers."));
+    showEnd(byId("row"));
   } else {
     show(byId("row-name"), `Row ${view.key}`);
     show(byId("reason"), asked ? query.words : opened(view));
     showRow(byId("row"), view);
   }
-  markAnswer();
+  markAnswer(view?.answer ?? null);
   enable();
+}
+
+function showEnd(node) {
+  const go = (name, text) => {
+    const button = make("button", { type: "button", class: "small" }, text);
+    button.addEventListener("click", () => byId(name).click());
+    return button;
+  };
+  node.replaceChildren(
+    make("p", {}, "What is left: look at answers that the model doubts, or take the labels and the model away."),
+    make("div", { class: "buttons" }, go("tab-doubts", "Doubts"), go("tab-find", "Find rows and change answers"), go("get-labelled", "Labelled file"), go("get-model", "Model")));
 }
 
 function opened(view) {
@@ -69,33 +83,13 @@ function opened(view) {
 
 export function enable() {
   const off = !isConnected();
-  for (const button of byId("answers").children) button.disabled = off || state.view === null;
+  for (const button of classButtons()) button.disabled = off || state.view === null;
   for (const id of ["skip", "ask-guess", "remove"]) byId(id).disabled = off || state.view === null;
   for (const id of ["undo", "learn", "learn-auto", "save"]) byId(id).disabled = off;
 }
 
-function markAnswer() {
-  for (const button of byId("answers").children) {
-    button.setAttribute("aria-pressed", String(button.dataset.value === state.view?.answer));
-  }
-}
-
-// Buttons are made anew only if the classes have changed: the focus stays where it is.
 export function showClasses(classes) {
-  const names = classes.map((one) => one.name);
-  if (JSON.stringify(names) === JSON.stringify(state.classes)) return;
-  state.classes = names;
-  byId("answers").replaceChildren(...classes.map((one, k) => {
-    const key = one.key === null ? null : make("kbd", {}, one.key);
-    const button = make("button", { type: "button", class: `answer c${k % 5}` }, key, make("span", { dir: "auto" }, one.name));
-    button.dataset.value = one.name;
-    if (one.key !== null) button.setAttribute("aria-keyshortcuts", one.key);
-    button.addEventListener("click", () => answer(one.name));
-    return button;
-  }));
-  if (!classes.length) byId("answers").replaceChildren(make("p", { class: "quiet" }, "Name at least two classes below, one after the other."));
-  markAnswer();
-  enable();
+  if (showButtons(classes)) enable();
 }
 
 export function answer(value) {
@@ -104,6 +98,7 @@ export function answer(value) {
   const wants = byId("after").checked;
   const values = { row, value, version, seen_guess: state.seen, want_guess: wants };
   change("answer", values, (data) => {
+    answered(value);
     showLast(row, key, value, wants ? data.saved.guess : null);
     announce(`Saved: row ${key} is ${value}.`);
     present(data.view, data.query);
@@ -111,7 +106,7 @@ export function answer(value) {
 }
 
 export function answerByKey(number) {
-  const name = state.classes?.[number - 1];
+  const name = classByKey(number);
   if (name !== undefined) answer(name);
 }
 
@@ -181,10 +176,18 @@ export function remove() {
   });
 }
 
+// They are guesses, and influence like them.
+function showWeakLabels() {
+  if (state.view === null || !Object.keys(state.view.weak).length) return;
+  state.seen = true;
+  showWeak(byId("weak-labels"), state.view.weak);
+}
+
 export async function askGuess() {
   if (state.view === null) return;
   const { row } = state.view;
   state.seen = true;
+  showWeakLabels();
   try {
     const { guess } = await get("guess", { row });
     if (currentRow() === row) showGuess(byId("guess"), guess);
@@ -238,9 +241,16 @@ export function unfold() {
 
 export function startLabelling() {
   // on a phone the answers cover the end of the page, which leaves room for them
-  const room = () => document.documentElement.style.setProperty("--answers", `${byId("answers").offsetHeight}px`);
-  new ResizeObserver(room).observe(byId("answers"));
+  const room = () => document.documentElement.style.setProperty("--answers", `${byId("choices").offsetHeight}px`);
+  new ResizeObserver(room).observe(byId("choices"));
+  startClasses(answer);
   byId("after").checked = kept("after") === "yes";
+  byId("weak").checked = kept("weak") === "yes";
+  byId("weak").addEventListener("change", () => {
+    keep("weak", byId("weak").checked ? "yes" : null);
+    byId("weak-labels").replaceChildren();
+    if (byId("weak").checked) showWeakLabels();
+  });
   byId("after").addEventListener("change", () => keep("after", byId("after").checked ? "yes" : "no"));
   byId("skip").addEventListener("click", skip);
   byId("undo").addEventListener("click", () => undo());

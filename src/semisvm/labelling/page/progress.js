@@ -38,10 +38,14 @@ function showNumbers(status) {
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
   show(byId("advice"), status.advice);
-  const notes = byId("notes");
-  if (notes.children.length !== status.notes.length) {
-    notes.replaceChildren(...status.notes.map((note) => make("li", {}, note)));
-  }
+  showList(byId("notes"), status.notes);
+  showList(byId("sources"), status.sources);
+  byId("weak-on").hidden = !status.sources.length;
+}
+
+function showList(node, texts) {
+  while (node.children.length > texts.length) node.lastChild.remove();
+  texts.forEach((text, k) => show(node.children[k] ?? node.appendChild(make("li")), text));
 }
 
 function showModel(status) {
@@ -67,12 +71,15 @@ function shareOf(one) {
 }
 
 function showShares(classes) {
-  byId("shares").replaceChildren(make("ul", { class: "shares" }, classes.map((one, k) => {
+  const list = make("ul", { class: "shares", "aria-label": "Classes and their shares" }, classes.map((one, k) => {
     const track = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: `fill c${k % 5}` }));
     track.firstChild.style.width = percent(one.share ?? 0, 1);
     const share = make("span", { class: "value", title: "estimated share of all rows, with its 95% interval" }, shareOf(one));
-    return make("li", {}, make("span", { dir: "auto" }, one.name), make("span", { class: "value" }, plural(one.count, "label")), track, share);
-  })));
+    return make("li", {}, make("span", { dir: "auto" }, one.name), make("span", { class: one.count ? "value" : "value none" }, one.count ? plural(one.count, "label") : "no label yet"), track, share);
+  }));
+  byId("shares").replaceChildren(list);
+  // a keyboard can scroll what has the focus
+  if (list.scrollHeight > list.clientHeight + 1) list.tabIndex = 0;
 }
 
 function ticks(low, high, most) {

@@ -1,65 +1,86 @@
 // A row, and what the model predicts for it.
 
-import { get } from "./api.js";
-import { chance, clean, count, make } from "./dom.js";
-
-const FOLD = 1400;
-// cells from which they are shown in columns side by side
-const MANY = 6;
-
-// Cuts at a space, if there is one near.
-function folded(text) {
-  const space = text.lastIndexOf(" ", FOLD);
-  return `${text.slice(0, space > FOLD / 2 ? space : FOLD)} …`;
-}
-
-function textBlock(field, row) {
-  const length = field.length ?? field.value.length;
-  const prose = make("p", { class: "prose", dir: "auto" }, field.value);
-  const block = make("section", { class: "text" }, make("h3", { dir: "auto" }, field.name), prose);
-  if (length <= FOLD) return block;
-  prose.textContent = clean(folded(field.value));
-  const closed = `Show all ${count(length)} characters`;
-  const button = make("button", { type: "button", class: "small fold", "aria-expanded": "false" }, closed);
-  button.addEventListener("click", async () => {
-    const open = button.getAttribute("aria-expanded") === "false";
-    if (open && field.value.length < length) {
-      const { view } = await get("row", { row, whole: "yes" });
-      field.value = view.fields.find((other) => other.name === field.name).value;
-    }
-    prose.textContent = clean(open ? field.value : folded(field.value));
-    button.setAttribute("aria-expanded", String(open));
-    button.textContent = open ? "Fold" : closed;
-  });
-  block.append(button);
-  return block;
-}
+import { getBlob } from "./api.js";
+import { cellBlock } from "./cells.js";
+import { keep, kept } from "./common.js";
+import { byId, chance, make, percent, show } from "./dom.js";
+import { markWords, showTexts } from "./texts.js";
 
 export const pictureSource = (row, name) => `/api/picture?${new URLSearchParams({ row, name })}`;
 
 function pictureBlock(field, row) {
-  const image = make("img", { src: pictureSource(row, field.name), alt: `${field.name} of this row` });
-  const block = make("figure", { class: "picture" }, make("figcaption", { dir: "auto" }, field.name), image);
+  const about = `${field.name} of this row`;
+  const image = make("img", { src: pictureSource(row, field.name), alt: about });
+  const open = make("button", { type: "button", class: "zoom", "aria-haspopup": "dialog", "aria-keyshortcuts": "z" }, image);
+  const block = make("figure", { class: "picture" }, make("figcaption", { dir: "auto" }, field.name), open);
+  open.addEventListener("click", () => zoom(image, about));
   image.addEventListener("error", () =>
-    image.replaceWith(make("p", { class: "quiet" }, "This picture cannot be shown: ", make("code", {}, field.value.slice(0, 200)))));
+    open.replaceWith(make("p", { class: "quiet" }, "This picture cannot be shown: ", make("code", {}, field.value.slice(0, 200)))));
   return block;
 }
 
-function cell(field) {
-  const kind = field.kind === "number" ? "number" : null;
-  const empty = field.value === "" || field.value === null;
-  const value = empty ? make("span", { class: "quiet" }, "empty") : field.value;
-  return make("div", {}, make("dt", { dir: "auto" }, field.name), make("dd", { class: kind, dir: "auto" }, value));
+export const zoomPicture = () => document.querySelector("#row button.zoom")?.click();
+
+// First as large as the window allows, then by keys or buttons.
+function zoom(image, about) {
+  const [box, large] = [byId("zoom-box"), byId("zoomed")];
+  let scale = 1;
+  const fit = () => Math.min(1, (innerWidth - 60) / image.naturalWidth, (innerHeight - 140) / image.naturalHeight);
+  const size = (to) => {
+    scale = Math.min(16, Math.max(1 / 16, to));
+    large.style.width = `${Math.round(image.naturalWidth * scale)}px`;
+    large.style.imageRendering = scale >= 2 ? "pixelated" : "";
+    show(byId("zoom-size"), percent(scale));
+  };
+  large.src = image.src;
+  large.alt = about;
+  const acts = { "+": () => size(2 * scale), "-": () => size(scale / 2), 0: () => size(fit()), 1: () => size(1) };
+  box.onkeydown = (event) => {
+    const act = acts[event.key === "=" ? "+" : event.key];
+    if (!act || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    act();
+  };
+  for (const button of box.querySelectorAll("button[data-key]")) button.onclick = acts[button.dataset.key];
+  size(fit());
+  box.showModal();
+  byId("zoom-place").focus();
 }
 
+let addresses = [];
+
+// The whole file, so that every place of it can be gone to.
+function soundBlock(field, row) {
+  const player = make("audio", { controls: true, preload: "auto", "aria-label": `${field.name} of this row` });
+  const failed = () =>
+    player.replaceWith(make("p", { class: "quiet" }, "This recording cannot be played: ", make("code", {}, field.value.slice(0, 200))));
+  player.addEventListener("error", failed);
+  getBlob(pictureSource(row, field.name)).then((found) => {
+    const address = URL.createObjectURL(found);
+    addresses.push(address);
+    player.src = address;
+  }).catch(failed);
+  return make("figure", { class: "sound" }, make("figcaption", { dir: "auto" }, field.name), player);
+}
+
+export function playSound() {
+  const player = document.querySelector("#row audio");
+  if (player?.paused) player.play();
+  else player?.pause();
+}
+
+let others = [];
+
 export function showRow(node, view) {
-  const pictures = view.fields.filter((field) => field.kind === "image");
-  const texts = view.fields.filter((field) => field.kind === "text");
-  const cells = view.fields.filter((field) => field.kind !== "image" && field.kind !== "text");
+  const of = (...kinds) => view.fields.filter((field) => kinds.includes(field.kind));
+  const [pictures, sounds, cells] = [of("image"), of("audio"), of("number", "category")];
+  addresses.splice(0).forEach((address) => URL.revokeObjectURL(address));
+  others = cells.map((field) => field.name);
   node.replaceChildren(
     ...(pictures.length ? [make("div", { class: "pictures" }, pictures.map((field) => pictureBlock(field, view.row)))] : []),
-    ...texts.map((field) => textBlock(field, view.row)),
-    ...(cells.length ? [make("dl", { class: cells.length > MANY ? "cells many" : "cells" }, cells.map(cell))] : []),
+    ...sounds.map((field) => soundBlock(field, view.row)),
+    ...showTexts(of("text"), view.row),
+    ...(cells.length ? [cellBlock(cells)] : []),
   );
 }
 
@@ -80,8 +101,26 @@ function reasons(because) {
   }));
 }
 
+// The words are those of the guess: they influence like it, and are marked with it only.
+function marker(because) {
+  const names = because.map(([name]) => name);
+  const box = make("input", { type: "checkbox", id: "mark", checked: kept("marks") !== "off" });
+  const mark = () => markWords(box.checked ? names : [], others);
+  box.addEventListener("change", () => {
+    keep("marks", box.checked ? null : "off");
+    mark();
+  });
+  mark();
+  return make("label", { class: "check quiet" }, box, "Mark these words in the text");
+}
+
 // None is shown before answers have shown how far it can be relied on.
 export const probabilityOf = (guess) => (guess.calibrated ? ` (${chance(guess.probabilities[guess.value])})` : "");
+
+export function showWeak(node, weak) {
+  const sources = Object.entries(weak);
+  if (sources.length) node.replaceChildren(make("p", { class: "weak-labels" }, sources.map(([name, value]) => make("span", {}, `${name}: `, make("strong", { dir: "auto" }, value)))));
+}
 
 export function showGuess(node, guess) {
   if (guess === null) {
@@ -90,5 +129,6 @@ export function showGuess(node, guess) {
   }
   const what = make("p", {}, "The model predicts ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess), guess.seen_answer ? ". It has learned from your answer." : "");
   const why = guess.because.length ? [reasons(guess.because)] : [];
+  if (why.length && document.querySelector("#row .prose")) why.push(marker(guess.because));
   node.replaceChildren(what, ...why);
 }
