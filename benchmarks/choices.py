@@ -32,7 +32,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import normalize
 
-from benchmarks.ranks import labelled, prepared
+from benchmarks.ranks import labelled, prepared, reliability
 from semisvm import EntropyRegularizedClassifier, NewtonSVC, TransductiveSVC
 from semisvm.model_selection import CalibratedPartialClassifier, choose
 
@@ -218,19 +218,6 @@ def models() -> dict[str, Callable[[Any, Any], Any]]:
         "calibrated, sigmoid": calibrated("sigmoid", "new_rows"),
         "calibrated, temperature": calibrated("temperature", "new_rows"),
         "choose": lambda X, y: _choice(X, y, {}).fit(X, y),
-    }
-
-
-def reliability(p: Any, y: Any) -> dict[str, float]:
-    """Return log-loss, accuracy, mean confidence and ECE of probabilities (n, m), in %."""
-    confidence, right = p.max(axis=1), p.argmax(axis=1) == y
-    bins = np.array_split(np.argsort(confidence, kind="stable"), 10)
-    gaps = [abs(confidence[rows].mean() - right[rows].mean()) * len(rows) for rows in bins]
-    return {
-        "log-loss": float(-np.mean(np.log(np.maximum(p[np.arange(len(y)), y], 1e-12)))),
-        "accuracy": 100.0 * float(right.mean()),
-        "confidence": 100.0 * float(confidence.mean()),
-        "ECE": 100.0 * float(np.sum(gaps) / len(y)),
     }
 
 

@@ -1,8 +1,10 @@
 """Do 95% intervals hold? Labels are drawn again and again, and the truth is known each time.
 
 - folds: what `compare` reports, and `fit` and reports show. Labels are drawn at random, with
-  unlabelled rows. The truth is the accuracy, on all other rows, of the model that is fitted
-  to all labels; and the difference of two such models.
+  unlabelled rows. The truth is the accuracy of the model that is fitted to all labels, on the
+  unlabelled rows and on all others, with the same weight, as `compare` judges both; the
+  difference of two such models; and that to the most frequent class.
+- scores: other scores of the supervised machine on labels that were held out, in the same way.
 - fresh: what `evaluate` reports of rows that had no part in the fit: the accuracy, and how far it
   is ahead of guessing the most frequent class.
 - shares: the share of each class among all rows, by `prediction_powered_shares`; beside it the
@@ -25,16 +27,17 @@ from sklearn.preprocessing import normalize, scale
 
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.labels.partial import hide_labels
-from semisvm.model_selection import compare, prediction_powered_shares
+from semisvm.model_selection import compare, partial_scorer, prediction_powered_shares
 from semisvm.model_selection.intervals import wilson_interval
 from semisvm.model_selection.verdict import against_chance
 
-REPEAT = 300
+REPEAT = 100
 LABELS = (12, 30, 100, 200)
 SETS = ("text1_pcmac", "wdbc", "r8_tfidf", "optdigits", "australian", "pima")
 N_UNLABELED = 200
 MOST_ROWS = 4_000
 REG = 1e-2
+OTHER_SCORES = ("balanced_accuracy", "f1_macro")
 LEAST, MOST = 93.0, 97.0
 
 Case = tuple[float, tuple[float, float]]
@@ -49,23 +52,49 @@ def read(folder: Path, name: str) -> tuple[Matrix, Ints]:
     return X[rows], y[rows]
 
 
+def drawn(y: Ints, n_labels: int, seed: int) -> tuple[Ints, Ints, Ints]:
+    """Draw rows of a fit, their labels, of which the first are known, and the other rows."""
+    rows = np.random.default_rng(seed).permutation(len(y))
+    fit, new = np.split(rows, [n_labels + N_UNLABELED])
+    return fit, hide_labels(y[fit], np.arange(len(fit)) >= n_labels), new
+
+
 def folds(rows_of: tuple[Matrix, Ints], n_labels: int, seed: int) -> Iterator[tuple[str, Case]]:
     """Compare two methods on held-out labels, and on all rows that had no part."""
     X, y = rows_of
-    rows = np.random.default_rng(seed).permutation(len(y))
-    fit, new = np.split(rows, [n_labels + N_UNLABELED])
-    labels = hide_labels(y[fit], np.arange(len(fit)) >= n_labels)
+    fit, labels, new = drawn(y, n_labels, seed)
     if np.bincount(y[fit][:n_labels]).max() < 5:
         return
     methods = {"svm": NewtonSVC(reg=REG), "tsvm": TransductiveSVC(reg=REG)}
     found = compare(methods, X[fit], labels)
-    truth = {
-        name: float(np.mean(method.fit(X[fit], labels).predict(X[new]) == y[new]))
-        for name, method in methods.items()
-    }
+    parts = fit[n_labels:], new
+    truth = {}
+    for name, method in methods.items():
+        model = method.fit(X[fit], labels)
+        truth[name] = float(np.mean([model.score(X[part], y[part]) for part in parts]))
     for name, value in truth.items():
         yield name, (value, found[name].interval)
     yield "tsvm - svm", (truth["tsvm"] - truth["svm"], found.differences[0].interval)
+    most = np.bincount(y[fit][:n_labels]).argmax()
+    guess = float(np.mean([np.mean(y[part] == most) for part in parts]))
+    chance = found["svm"].chance
+    assert chance is not None
+    yield "svm - guess", (truth["svm"] - guess, chance.interval)
+
+
+def scores(rows_of: tuple[Matrix, Ints], n_labels: int, seed: int) -> Iterator[tuple[str, Case]]:
+    """Judge a method by scores other than the accuracy."""
+    X, y = rows_of
+    fit, labels, new = drawn(y, n_labels, seed)
+    if np.bincount(y[fit][:n_labels]).max() < 5:
+        return
+    model = NewtonSVC(reg=REG)
+    for name in OTHER_SCORES:
+        found = compare({"svm": model}, X[fit], labels, scoring=name)["svm"]
+        score, fitted = partial_scorer(name), model.fit(X[fit], labels)
+        parts = fit[n_labels:], new
+        truth = float(np.mean([score(fitted, X[part], y[part]) for part in parts]))
+        yield name, (truth, found.interval)
 
 
 def fitted(rows_of: tuple[Matrix, Ints]) -> tuple[NDArray[Any], Ints]:
@@ -105,6 +134,7 @@ def shares(
 
 KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Iterator[tuple[str, Case]]]]] = {
     "folds": (lambda rows_of: rows_of, folds),
+    "scores": (lambda rows_of: rows_of, scores),
     "fresh": (fitted, fresh),
     "shares": (fitted, shares),
 }

@@ -58,13 +58,17 @@ ENTERED = {
 }
 # Compiled functions are not seen by the profiler; their files are not counted on either side.
 TRACE = """
-import json, os, semisvm
+import inspect, json, os, semisvm
 package = os.path.dirname(semisvm.__file__) + os.sep
 seen = set()
 def note(frame, event, argument):
     name = frame.f_code.co_filename
-    if event == "call" and name.startswith(package) and frame.f_code.co_name != "<module>":
-        seen.add(name)
+    if event == "call" and name.startswith(package) and name not in seen:
+        # neither modules and classes that are defined, nor what is called to define them
+        while frame is not None and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            frame = frame.f_back
+        if frame is None or frame.f_globals.get("__name__") == "__main__":
+            seen.add(name)
 import sys, threading
 # The command line forks to survive Ctrl-C: the parts of both processes are counted.
 def report():
@@ -87,9 +91,9 @@ CHANGES = {
     "a label step": r"\bswitch_pairs\b",
     "a schedule": r"\bdecades\b",
     "a file format": r"parquet|Parquet",
-    "an option of fit": r"exportable",
+    "an option of fit": r"\bexportable\b",
     "an estimator": r"LowDensitySeparation",
-    "the default reg": r"default_reg\b",
+    "the default reg": r"\bdefault_reg(=|: float)",
     "a column type": r"CategoricalBlock|CATEGORICAL\b",
     "a display": r"ScoreHistogramDisplay",
     "a cluster operation": r"\bweighed_outputs\b",

@@ -87,7 +87,11 @@ class Client:
         self.name = name
         self.origin = f"http://{found[1]}:{found[2]}"
         self.cookie = ""
-        answer = self._request("GET", found[3], None)
+        try:
+            answer = self._request("GET", found[3], None)
+        except BaseException:
+            self.close()
+            raise
         self.cookie = str(answer.getheader("Set-Cookie")).partition(";")[0]
 
     def _request(self, method: str, path: str, body: str | None) -> http.client.HTTPResponse:
@@ -106,6 +110,11 @@ class Client:
     def post(self, name: str, **values: Any) -> Any:
         """Send what the page would send."""
         self._request("POST", f"/api/{name}", json.dumps({"client": self.name, **values}))
+        return json.loads(self.content)
+
+    def view(self, row: int) -> Any:
+        """Look at a row."""
+        self._request("GET", f"/api/row?{urlencode({'row': row})}", None)
         return json.loads(self.content)
 
     def find(self, words: str) -> None:

@@ -1,21 +1,29 @@
 """Whether probabilities and sets of classes can be trusted, and verdicts on the unlabelled rows.
 
+shift: 200 new rows are drawn with other shares of the classes, twenty times, any shares with the
+same probability. Errors of the estimated shares, in points of a class: predictions counted,
+`Model.adapt`, and QuaPy's EMQ around LogisticRegression, as it comes and with calibration, where
+QuaPy is installed and its calibration does not fail.
+
 Every third unlabelled row is kept away from the fits: a new row. Probabilities are judged on these,
 sets of classes on these and on the unlabelled rows of the fit, each by a model made for that use.
 """
 
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from papers.data import Ints, Matrix, PartlyLabeled, hide, load
+from papers.data import UNLABELED, Ints, Matrix, PartlyLabeled, hide, load
 from papers.table import Report
 from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import normalize, scale
 
-from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.model_selection import CalibratedPartialClassifier, compare
+from semisvm import Model, NewtonSVC, TransductiveSVC
+from semisvm.model_selection import CalibratedPartialClassifier, choose, compare
 
 REPEAT = 6
 REG = 1e-3
@@ -35,6 +43,11 @@ SETS_OF_CLASSES = {
     "optdigits": (100,),
 }
 COVERAGES = (0.8, 0.9)
+SHIFT: dict[str, tuple[int, ...]] = dict.fromkeys(
+    ("australian", "digit1", "g50c", "heart_cleveland", "ionosphere", "lasvm_reuters"), (20, 100)
+)
+SHIFTS, SHIFTED_ROWS = 20, 200
+SHIFT_COLUMNS = ("counted", "adapt", "EMQ", "EMQ, calibrated", "accuracy %", "adapted %")
 VERDICTS = {
     "text1_pcmac": (20, 40, 100),
     "20news_tfidf": (50,),
@@ -164,6 +177,53 @@ def judged(data: PartlyLabeled) -> dict[str, Any]:
     return {"verdict": difference.verdict, "truth": truth, "covered": low <= truth <= high}
 
 
+def shifted(data: PartlyLabeled) -> dict[str, float]:
+    """Return errors of estimated class shares, and accuracies, of new rows with other shares."""
+    fit, new = without_new(data)
+    model = Model.of(choose(fit.X, fit.labels).make().fit(fit.X, fit.labels))
+    known = fit.labels != UNLABELED
+    counters = quantifiers(fit.X[known], fit.labels[known])
+    p, X, y = model.predict_proba(data.X[new]), data.X[new], data.y[new]
+    rng, found = np.random.default_rng(0), []
+    for _ in range(SHIFTS):
+        counts = rng.multinomial(SHIFTED_ROWS, rng.dirichlet(np.ones(y.max() + 1)))
+        rows = [rng.choice(np.flatnonzero(y == k), c) for k, c in enumerate(counts) if c]
+        own = np.concatenate(rows)
+        truth = counts / counts.sum()
+        shares = {
+            "counted": np.bincount(p[own].argmax(axis=1), minlength=len(counts)) / len(own),
+            "adapt": model.estimate_shares(p[own]),
+            **{name: count(X[own]) for name, count in counters.items()},
+        }
+        adapted = model.adapt(shares["adapt"])
+        found.append(
+            {name: 100.0 * float(np.abs(q - truth).mean()) for name, q in shares.items()}
+            | {"accuracy %": 100.0 * float(np.mean(p[own].argmax(axis=1) == y[own]))}
+            | {"adapted %": 100.0 * float(np.mean(adapted.predict(X[own]) == y[own]))}
+        )
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def quantifiers(X: Matrix, y: Ints) -> dict[str, Any]:
+    """Return functions of QuaPy that estimate shares of rows, if it is installed."""
+    if find_spec("quapy") is None:
+        return {}
+    from quapy.method.aggregative import EMQ  # type: ignore[import-not-found]
+
+    found = {}
+    for name, calibration in (("EMQ", None), ("EMQ, calibrated", "bcts")):
+        model = EMQ(LogisticRegression(C=10.0, max_iter=1000), calib=calibration)
+        with suppress(RuntimeError):
+            found[name] = model.fit(X, y).predict
+    return found
+
+
+def shift_rows(name: str, n_labels: int, runs: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """Average the draws of a setting."""
+    means = {key: float(np.mean([run.get(key, np.nan) for run in runs])) for key in SHIFT_COLUMNS}
+    return [{"set": name, "labels": n_labels, **means}]
+
+
 def verdict_rows(name: str, n_labels: int, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Count the verdicts of the draws."""
     words = [run["verdict"] for run in runs]
@@ -198,6 +258,12 @@ TABLES: dict[str, tuple[str, dict[str, tuple[int, ...]], Any, Any]] = {
         covered,
         coverage_rows,
     ),
+    "shift": (
+        "errors of estimated class shares, in points",
+        SHIFT,
+        shifted,
+        shift_rows,
+    ),
     "verdicts": (
         "verdicts of compare: TransductiveSVC against NewtonSVC",
         VERDICTS,
@@ -208,7 +274,7 @@ TABLES: dict[str, tuple[str, dict[str, tuple[int, ...]], Any, Any]] = {
 
 
 def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, Any]:
-    """Print the tables; ``sets`` are some of them: probabilities, classes, verdicts."""
+    """Print the tables; ``sets`` are some of them: probabilities, classes, shift, verdicts."""
     report = Report("trust", draws=repeat, reg=REG, rows=N_ROWS)
     for title, sizes_of, measure, rows_of in (TABLES[name] for name in sets or TABLES):
         rows = []

@@ -4,6 +4,7 @@ from base64 import b64decode
 from threading import Event, Lock
 from types import SimpleNamespace
 
+from semisvm.labelling.people import People
 from semisvm.labelling.records import ChangedError, LabelingError
 from waiting import PATIENCE
 
@@ -49,6 +50,7 @@ class FakeSession:
         self.fitting = False
         self.version = 1
         self.lock = Lock()
+        self.people = People(lambda line: line)
 
     def _row(self, row):
         if not 0 <= row < len(self.texts):
@@ -122,7 +124,13 @@ class FakeSession:
     def last_change(self):
         return self.events[-1][0] if self.events else None
 
-    def undo(self, client=None, number=None):
+    def renew(self, client=None):
+        pass
+
+    def keep_port(self, port):
+        pass
+
+    def undo(self, client=None, number=None, *, request=None):
         wanted = (client, None) if number is None else {event.client for event, _ in self.events}
         mine = [k for k, (event, _) in enumerate(self.events) if event.client in wanted]
         if not mine:
@@ -226,6 +234,8 @@ class FakeSession:
             saved=True,
             version=self.version,
             notes=[],
+            people=[],
+            n_disputed=0,
             sources=["llm: right on 7 of 9 random rows (45% to 94%)."] if self.weak else [],
             n_none=len(self.rejected),
         )
@@ -243,6 +253,16 @@ class FakeSession:
             f"{text},{(self.marks.get(r) or ('', ''))[1]}" for r, text in enumerate(self.texts)
         ]
         file.write_text("\n".join(["text,kind", *lines]) + "\n", encoding="utf-8")
+
+    def export_single_answers(self, file):
+        lines = [f"{row + 1},{mark[1]}" for row, mark in self.marks.items() if mark]
+        file.write_text("\n".join(["row,label", *lines]) + "\n", encoding="utf-8")
+
+    def export_tasks(self, file, tool):
+        file.write_text(tool, encoding="utf-8")
+
+    def pack(self, file, options=None):
+        file.write_text("packed", encoding="utf-8")
 
     def certify(self, error=0.02):
         words = [f"No row is certified at {100 * error:.3g}% yet."]

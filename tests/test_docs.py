@@ -15,6 +15,7 @@ import pytest
 
 from papers import TABLES
 from semisvm.estimators import registry
+from semisvm.tables.formats import FORMATS, SUFFIXES, load
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -69,6 +70,15 @@ def test_architecture_has_every_room():
     listed = re.findall(r"^\| `(\w+)/` \|", table, re.M)
     assert sorted(listed) == sorted(path.parent.name for path in HOMES[0].glob("*/__init__.py"))
     assert len(listed) == 16
+
+
+def test_every_format_is_in_the_table_of_files_and_has_a_reader():
+    page = (DOCS / "files.md").read_text(encoding="utf-8")
+    table = page.split("## Reading")[1].split("\n\n")[1]
+    assert set(re.findall(r"`(\.\w+)`", table)) == set(SUFFIXES)
+    for one in FORMATS.values():
+        assert callable(load(one.reader))
+        assert one.writer is None or callable(load(one.writer))
 
 
 def test_table_has_every_method(monkeypatch):

@@ -29,6 +29,7 @@ from semisvm.designs import RowsError, RowsOnDisk, open_rows
 from semisvm.designs.disk_header import HEADER, array_head, digest_of
 from semisvm.preparing import features_of
 from semisvm.tables import ColumnFeatures, DataError, MatrixData, read, read_chunks
+from semisvm.tables.feature_states import same_features
 
 FEATURES = "features.json"
 MOST_CELLS = 10_000
@@ -236,7 +237,7 @@ def _other_features() -> ColumnFeatures:
 
 def _check_features(whole: MatrixData) -> None:
     if whole.made_by is not None:
-        _other_features().same_as(*whole.made_by)
+        same_features(_other_features(), *whole.made_by)
     made = outcome(lambda: features_of(whole))
     if isinstance(made, DataError) or made[1] is None:
         return

@@ -1,8 +1,9 @@
 """`SemiSupervisedClassifier`: from a data frame with few labels to a model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import FLOATS
+from semisvm.estimators.interop import TakesCallbacks, fit_task, subtask_hook, with_callbacks
 from semisvm.estimators.registry import AUTO
 from semisvm.estimators.scoring import refuse_wrapper
 from semisvm.model import Model
@@ -24,7 +26,7 @@ from semisvm.tables.frames import as_data, as_labels, with_labels
 from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.votes import take_votes
-from semisvm.training import train
+from semisvm.training import UNWATCHED, Progress, train
 
 if TYPE_CHECKING:
     from numpy.random import RandomState
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from semisvm.tables.encoders import Encoder
 
 
-class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
+class SemiSupervisedClassifier(TakesCallbacks, ClassifierMixin, BaseEstimator):
     """A classifier of rows of any kind, most of them without a label.
 
     It does what ``semisvm fit`` does. Features are made of the columns, methods are tried on labels
@@ -57,6 +59,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         All classes, where some have no label, as in `TransductiveSVC`: with ``["spam", "ham"]``,
         labels of "spam" alone are enough. No method can be chosen by held-out labels then, and
         "auto" is `AnnealedSVC`.
+    label_noise : float or mapping of class to float, optional
+        Probability that a given label is wrong, of all labels or by class, as in
+        `TransductiveSVC`. Labels that the others contradict then count as evidence only, in the
+        methods that take evidence.
     use : {"new_rows", "transduction"}, default="new_rows"
         What the model is for: rows that come later, or only the unlabelled rows of the fit.
     time_limit : float, optional
@@ -114,6 +120,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         column_weights: Mapping[str, float] | None = None,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         classes: ArrayLike | None = None,
+        label_noise: float | Mapping[Any, float] | None = None,
         use: str = "new_rows",
         time_limit: float | None = None,
         exportable: bool = False,
@@ -127,6 +134,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.column_weights = column_weights
         self.class_prior = class_prior
         self.classes = classes
+        self.label_noise = label_noise
         self.use = use
         self.time_limit = time_limit
         self.exportable = exportable
@@ -134,6 +142,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.na_is_class = na_is_class
         self.random_state = random_state
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -170,6 +179,12 @@ optional
             what they were worth.
         """
         refuse_wrapper(self.unlabeled)
+        with fit_task(self):
+            return self._fit(X, y, sample_weight, groups, evidence, weak)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, evidence: Any, weak: Any
+    ) -> Self:
         if isinstance(groups, str):
             X, groups = _without_groups(X, groups)
         given = self._with_labels(X, y)
@@ -185,9 +200,8 @@ optional
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
-        shares: dict[str, Any] = (
-            {} if self.class_prior is None else {"class_prior": self.class_prior}
-        )
+        both = {"class_prior": self.class_prior, "label_noise": self.label_noise}
+        known: dict[str, Any] = {name: one for name, one in both.items() if one is not None}
         labels = data.labels
         assert labels is not None
         model = train(
@@ -200,15 +214,20 @@ optional
             time_limit=self.time_limit,
             use=self.use,
             random_state=int(seed),
+            progress=self._progress(),
             sample_weight=None if sample_weight is None else np.asarray(sample_weight, float),
             groups=groups,
             evidence=evidence,
             weak=votes or None,
             classes=self.classes,
-            **shares,
+            **known,
         )
         self.features_ = foreign
         return self._publish(model)
+
+    def _progress(self) -> Progress:
+        called = subtask_hook(self)
+        return UNWATCHED if called is None else _Tasks(called)
 
     def _can_hold_out(self, labels: NDArray[Any]) -> bool:
         """Return whether every class has labels, and some can be held out."""
@@ -421,6 +440,25 @@ optional
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         return tags
+
+
+class _Tasks(Progress):
+    """Progress as subtasks of scikit-learn: one for each fit of the choice, and row of the last.
+
+    Parameters
+    ----------
+    called : callable
+        Takes a name and metadata; what ends when it returns True is the choice, or the last fit.
+    """
+
+    def __init__(self, called: Callable[[str, Any], bool]) -> None:
+        self.called = called
+
+    def choosing(self) -> AbstractContextManager[Any]:
+        return nullcontext(lambda step: self.called("choice", asdict(step)))
+
+    def fitting(self, method: str) -> AbstractContextManager[Any]:
+        return nullcontext(lambda row: self.called(row["phase"], row))
 
 
 def _without_groups(X: Any, name: str) -> tuple[Any, Any]:

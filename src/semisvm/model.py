@@ -18,6 +18,7 @@ from semisvm.model_selection.decisions import TrustedPredictions, columns_of
 from semisvm.model_selection.explaining import check_weights, column_weights, reasons, row_reasons
 from semisvm.model_selection.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
 from semisvm.tables.errors import DataError
+from semisvm.tables.feature_states import same_features
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_data, as_table
 from semisvm.tables.scaling import MatrixScaling
@@ -124,7 +125,7 @@ class Model(TrustedPredictions):
             return
         if data.made_by is None:
             raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
-        if not self.features.same_as(*data.made_by):
+        if not same_features(self.features, *data.made_by):
             raise DataError(
                 "the columns of these rows are not those of the model: the words, or the scales, "
                 "are those of another conversion. Use the file from which they were made.",

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from semisvm.designs.base import Index
 from semisvm.designs.disk import RowsOnDisk
-from semisvm.designs.validation import has_usual_length, mean_square_length
+from semisvm.designs.fingerprints import row_fingerprints
+from semisvm.designs.validation import has_usual_length, mean_square_length, take_rows
 from semisvm.estimators.registry import AUTO, get, methods
 from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
-from semisvm.model_selection.familiarity import some_rows
+from semisvm.model_selection.familiarity import Familiarity, some_rows
+from semisvm.tables.column_shares import SUPERVISED
 from semisvm.tables.errors import DataError, DataWarning
-from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.features import ZERO_WEIGHT, ColumnFeatures
 from semisvm.tables.labels import about_missing, count_labels, remarks
 from semisvm.tables.scaling import MatrixScaling, fit_scaling
 from semisvm.tables.several_labels import SeveralLabels
@@ -77,6 +80,41 @@ class Prepared:
     cells: Table | None = None
     several: SeveralLabels | None = None
     group: Index | None = None
+
+    def familiarity(self) -> Familiarity | None:
+        """Learn what the rows look like, from a sample of them."""
+        X, n = self.X, self.X.shape[0]
+        sample = some_rows(n)
+        if isinstance(X, RowsOnDisk) and not X.can_load(sample):
+            return None
+        unknown = None
+        if self.features is not None and self.cells is not None:
+            unknown = self.features.unknown_shares(self.cells, n)
+        return Familiarity.fit(take_rows(X, sample), unknown)
+
+    def labeled_rows(self) -> NDArray[np.uint64] | None:
+        """Return the fingerprints of the labelled rows, by which `evaluate` recognises them."""
+        X, labels = self.X, self.labels.reshape(self.X.shape[0], -1)
+        labeled = np.flatnonzero((labels != np.array(None, dtype=object)).any(axis=1))
+        if isinstance(X, RowsOnDisk) and not X.can_load(labeled):
+            return None
+        return np.unique(row_fingerprints(take_rows(X, labeled)))
+
+
+def features_for(method: str, features: ColumnFeatures | None = None) -> ColumnFeatures:
+    """Return features for a method: those that do not look for clusters raise columns further.
+
+    Parameters
+    ----------
+    method : str
+        A name of `estimators.registry`, or "auto".
+    features : ColumnFeatures, optional
+        Not fitted; by default one for all columns.
+    """
+    found = ColumnFeatures() if features is None else features
+    if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
+        return found
+    return clone(found).set_params(raised=SUPERVISED)
 
 
 def prepare(
@@ -143,6 +181,45 @@ def prepare_rows(
         notes += transformer.notes_
     cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
     return Prepared(X, labels, transformer, kept, notes, seconds, scaling, cells=cells)
+
+
+def with_columns_chosen(
+    prepared: Prepared,
+    data: Table | MatrixData,
+    as_is: bool,
+    seconds: float,
+    random_state: int,
+) -> Prepared:
+    """Leave out or damp columns of a table if held-out labels clearly support it."""
+    from semisvm.model_selection.column_choice import choose_columns
+
+    features = prepared.features
+    if features is None or not isinstance(data, Table):
+        return prepared  # the scales of stored rows are in their values
+    found = choose_columns(
+        prepared.X,
+        encode(prepared.labels, None),
+        features,
+        sample_weight=prepared.weight,
+        group=prepared.group,
+        seconds=seconds,
+        random_state=random_state,
+    )
+    if not found.weights:
+        return prepared
+    weights = {**(features.column_weights or {}), **found.weights}
+    again = prepare_rows(
+        data,
+        prepared.labels,
+        clone(features).set_params(column_weights=weights),
+        prepared.settings,
+        as_is=as_is,
+    )
+    notes = [note for note in prepared.notes if note not in features.notes_]
+    notes += found.reasons + [note for note in again.notes if ZERO_WEIGHT not in note]
+    taken = prepared.seconds + again.seconds
+    given = {"weight": prepared.weight, "group": prepared.group, "evidence": prepared.evidence}
+    return replace(again, notes=notes, seconds=taken, **given)
 
 
 def features_of(
@@ -276,6 +353,15 @@ def check_evidence(method: str, labels: SeveralLabels | None) -> None:
         raise ValueError(f"the method {method!r} takes no evidence. These do: {', '.join(taking)}.")
 
 
+def check_takes_noise(method: str) -> None:
+    """Refuse rates of wrong labels where nothing would use them."""
+    if "label_noise" not in get(method).parameters:
+        taking = [one.name for one in methods() if "label_noise" in one.parameters]
+        raise ValueError(
+            f"the method {method!r} takes no label_noise. These do: {', '.join(taking)}."
+        )
+
+
 def check_votes(evidence: Any, n_parts: int | None) -> None:
     """Refuse weak labels besides what they cannot be combined with."""
     if evidence is not None:
@@ -300,7 +386,7 @@ def weak_labels(prepared: Prepared, votes: Mapping[str, Any]) -> "WeakLabels":
     X = prepared.X
     if isinstance(X, RowsOnDisk):
         X = X.load() if X.can_load() else None
-    return WeakLabels(dict(votes), X, unlabeled=None)
+    return WeakLabels(dict(votes), X, unlabeled=None, sample_weight=prepared.weight)
 
 
 def check_for_labels(options: Mapping[str, Any]) -> None:

@@ -37,10 +37,10 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(known[:most]) + rest
 
 
-def series(names: Iterable[str]) -> str:
+def series(names: Iterable[str], word: str = "and") -> str:
     """Write names in a sentence: one, two and three."""
     *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 CONTROL = "\x00-\x1f\x7f-\x9f"

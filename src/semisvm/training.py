@@ -1,6 +1,5 @@
 """From data that were read from a file to a `Model`: `train`."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -9,36 +8,29 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
-from semisvm.designs.costs import Size
-from semisvm.designs.disk import RowsOnDisk
-from semisvm.designs.fingerprints import row_fingerprints
-from semisvm.designs.validation import take_rows
 from semisvm.estimators.margins import describe_unlabeled
 from semisvm.estimators.registry import AUTO, get, methods
-from semisvm.labels.partial import PartialLabels, encode
+from semisvm.labels.partial import PartialLabels
 from semisvm.model import Model
-from semisvm.model_selection.familiarity import Familiarity, some_rows
 from semisvm.preparing import (
     Prepared,
     check_evidence,
     check_for_labels,
     check_missing,
+    check_takes_noise,
     check_votes,
+    features_for,
     groups_of,
     prepare,
-    prepare_rows,
     weak_labels,
+    with_columns_chosen,
     with_missing,
 )
-from semisvm.tables.column_shares import SUPERVISED
-from semisvm.tables.errors import DataError
-from semisvm.tables.features import ZERO_WEIGHT, ColumnFeatures
+from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_data, with_labels
-from semisvm.tables.labels import count_labels, count_repeated
+from semisvm.tables.labels import count_labels
 from semisvm.tables.several_labels import SeveralLabels
-from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.votes import take_votes
 from semisvm.text import series
 
@@ -47,14 +39,10 @@ if TYPE_CHECKING:
     from semisvm.model_selection.candidates import Choice
     from semisvm.model_selection.comparison_result import ProgressCallback
     from semisvm.model_selection.conformal import Conformal
-    from semisvm.model_selection.crossfit import CrossFit
     from semisvm.solvers.trace import Callback
 
-HELD_OUT_FOLDS = 5
-FEW_TO_CALIBRATE = 20
 QUICK_FIT = 1.0
 """Seconds of a fit up to which five more are made to compare the model with a guess."""
-FEWEST_TO_JUDGE = 10
 FOR_COLUMNS = 0.2
 """Share of the time of a choice that is spent on columns to leave out, at most."""
 FEW_FOR_SHARES = 100
@@ -179,6 +167,12 @@ def train(
     -------
     model : Model
     """
+    from semisvm.model_selection.after_fit import (
+        HELD_OUT_FOLDS,
+        about_chance,
+        about_recall,
+        calibrator_of,
+    )
     from semisvm.model_selection.crossfit import check_use
     from semisvm.model_selection.method_choice import SECONDS
 
@@ -194,6 +188,8 @@ def train(
         raise ValueError(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
+    if method != AUTO and "label_noise" in parameters:
+        check_takes_noise(method)
     check_use(use)
     data = as_data(data) if y is None else with_labels(data, y, classes=classes)
     data, votes = take_votes(data, weak)
@@ -221,8 +217,9 @@ def train(
     if votes:
         check_votes(evidence, n_parts)
     choice = None
+    limit = SECONDS if time_limit is None else time_limit
     if method == AUTO and labels is None:
-        prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
+        prepared = with_columns_chosen(prepared, data, as_is, FOR_COLUMNS * limit, random_state)
     if votes:
         prepared = replace(prepared, evidence=weak_labels(prepared, votes))
     if method == AUTO and labels is None:
@@ -235,31 +232,17 @@ def train(
         model = _fit(prepared, method, watched, calibrated, n_parts)
     if declared is not None:
         seconds = HELD_OUT_FOLDS * QUICK_FIT if time_limit is None else time_limit
-        model.summary["notes"] += _about_recall(model, prepared, declared, random_state, seconds)
-    elif choice is None:
-        model.summary["notes"] += _about_chance(model, prepared, random_state)
-    else:
+        about = (model.estimator, model.summary["method"], prepared)
+        model.summary["notes"] += about_recall(*about, declared, random_state, seconds)
+    elif choice is not None:
         if not model.has_probabilities:
-            model.calibrator = _calibrator_of(choice, model, prepared)
+            model.calibrator = calibrator_of(choice, model.estimator, prepared.X)
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += [*choice.notes, *_about_export(model.estimator)]
+    elif model.summary["fit_seconds"] <= QUICK_FIT:
+        about = (model.estimator, model.summary["method"], prepared)
+        model.summary["notes"] += about_chance(*about, random_state)
     return model
-
-
-def features_for(method: str, features: ColumnFeatures | None = None) -> ColumnFeatures:
-    """Return features for a method: those that do not look for clusters raise columns further.
-
-    Parameters
-    ----------
-    method : str
-        A name of `estimators.registry`, or "auto".
-    features : ColumnFeatures, optional
-        Not fitted; by default one for all columns.
-    """
-    found = ColumnFeatures() if features is None else features
-    if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
-        return found
-    return clone(found).set_params(raised=SUPERVISED)
 
 
 def _about_no_choice(labels: PartialLabels, method: str) -> list[str]:
@@ -272,67 +255,6 @@ def _about_no_choice(labels: PartialLabels, method: str) -> list[str]:
         f"{note}, nor choose a method: {WITHOUT_LABELS!r} was taken, the most accurate one with "
         "labels of one class, on average over six sets."
     ]
-
-
-def _about_recall(
-    model: Model, prepared: Prepared, labels: PartialLabels, random_state: int, seconds: float
-) -> list[str]:
-    """Return a note with the recall of the only class with labels, if it takes few seconds."""
-    from semisvm.model_selection.recall import held_out_recall
-
-    n, X = len(labels.labeled), prepared.X
-    away = isinstance(X, RowsOnDisk) and not X.can_load()
-    if len(labels.classes) > 2 or n < FEWEST_TO_JUDGE or away:
-        return []
-    # the time of the fit may be that of compiling
-    if HELD_OUT_FOLDS * get(model.summary["method"]).cost.seconds(Size.of(X, 2)) > seconds:
-        return []
-    X = X.load() if isinstance(X, RowsOnDisk) else X
-    given = {"sample_weight": prepared.weight, "group": prepared.group}
-    found = held_out_recall(
-        model.estimator, X, labels, HELD_OUT_FOLDS, random_state=random_state, **given
-    )
-    return [found.sentence()]
-
-
-def _with_columns_chosen(
-    prepared: Prepared,
-    data: Table | MatrixData,
-    as_is: bool,
-    time_limit: float | None,
-    random_state: int,
-) -> Prepared:
-    """Leave out or damp columns of a table if held-out labels clearly support it."""
-    from semisvm.model_selection.column_choice import choose_columns
-    from semisvm.model_selection.method_choice import SECONDS
-
-    features = prepared.features
-    if features is None or not isinstance(data, Table):
-        return prepared  # the scales of stored rows are in their values
-    found = choose_columns(
-        prepared.X,
-        encode(prepared.labels, None),
-        features,
-        sample_weight=prepared.weight,
-        group=prepared.group,
-        seconds=FOR_COLUMNS * (SECONDS if time_limit is None else time_limit),
-        random_state=random_state,
-    )
-    if not found.weights:
-        return prepared
-    weights = {**(features.column_weights or {}), **found.weights}
-    again = prepare_rows(
-        data,
-        prepared.labels,
-        clone(features).set_params(column_weights=weights),
-        prepared.settings,
-        as_is=as_is,
-    )
-    notes = [note for note in prepared.notes if note not in features.notes_]
-    notes += found.reasons + [note for note in again.notes if ZERO_WEIGHT not in note]
-    seconds = prepared.seconds + again.seconds
-    given = {"weight": prepared.weight, "group": prepared.group, "evidence": prepared.evidence}
-    return replace(again, notes=notes, seconds=seconds, **given)
 
 
 def _choose(
@@ -383,13 +305,15 @@ def _fit(
     estimator.fit(rows, prepared.labels if several is None else several, **given)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
-    held_out = None
+    held_out, few = None, []
     if calibrated is not None:
+        from semisvm.model_selection.after_fit import about_few, calibrate
+
         use, seed = calibrated
         held_out = calibrate(estimator, prepared, seed, use)
-    notes = [*prepared.notes, *estimator.trace_.notes]
+        few = [] if several is not None else about_few(prepared.labels)
+    notes = [*prepared.notes, *estimator.trace_.notes, *few]
     if several is None:
-        notes += _about_calibration(prepared.labels) if calibrated else []
         notes += _about_prior(estimator, prepared.labels)
     return bundled(estimator, method, prepared, notes, perf_counter() - start, held_out)
 
@@ -435,7 +359,7 @@ def bundled(
     }
     calibrator, conformal = held_out or (None, None)
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    known = (familiarity_of(prepared), labeled_rows_of(prepared))
+    known = (prepared.familiarity(), prepared.labeled_rows())
     return Model(estimator, *about, conformal, *known)
 
 
@@ -456,18 +380,6 @@ def _about_labels(estimator: Any, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def familiarity_of(prepared: Prepared) -> Familiarity | None:
-    """Learn what the rows look like, from a sample of them."""
-    X, n = prepared.X, prepared.X.shape[0]
-    sample = some_rows(n)
-    if isinstance(X, RowsOnDisk) and not X.can_load(sample):
-        return None
-    unknown = None
-    if prepared.features is not None and prepared.cells is not None:
-        unknown = prepared.features.unknown_shares(prepared.cells, n)
-    return Familiarity.fit(take_rows(X, sample), unknown)
-
-
 def _about_export(estimator: Any) -> list[str]:
     """Note that a chosen model cannot be exported, and because of which methods."""
     if estimator.is_exportable:
@@ -477,101 +389,6 @@ def _about_export(estimator: Any) -> list[str]:
         f"the model cannot be exported for other programs, because of {series(names)}. "
         "exportable=True keeps to methods that can be exported."
     ]
-
-
-def labeled_rows_of(prepared: Prepared) -> NDArray[np.uint64] | None:
-    """Return the fingerprints of the labelled rows, by which `evaluate` recognises them."""
-    X, labels = prepared.X, prepared.labels.reshape(prepared.X.shape[0], -1)
-    labeled = np.flatnonzero((labels != np.array(None, dtype=object)).any(axis=1))
-    if isinstance(X, RowsOnDisk) and not X.can_load(labeled):
-        return None
-    return np.unique(row_fingerprints(take_rows(X, labeled)))
-
-
-def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:
-    """Return a note if a model is no better than a guess, by held-out labels; only where quick."""
-    from semisvm.model_selection.verdict import against_labels
-
-    repeated = count_repeated(prepared.labels) if prepared.several is None else 0
-    if repeated < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
-        return []
-    try:
-        held_out = _held_out(model.estimator, prepared, random_state)
-    except DataError:  # too few groups
-        return []
-    found = against_labels(held_out.scores, held_out.codes)
-    return [] if found.better else [found.sentence(model.summary["method"])]
-
-
-def calibrate(
-    estimator: Any, prepared: Prepared, random_state: int = 0, use: str = "new_rows"
-) -> "tuple[Calibrator, Conformal | None]":
-    """Learn from cross-fitted scores of labelled rows: probabilities, and sets of classes.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        Its parameters are those of the fits of the folds.
-    prepared : Prepared
-    random_state : int, default=0
-    use : {"new_rows", "transduction"}, default="new_rows"
-        Whether held-out rows take no part in the fits.
-    """
-    from semisvm.model_selection.calibration import learn_from
-
-    if prepared.several is not None:
-        return _calibrate_labels(estimator, prepared, random_state), None
-    if count_repeated(prepared.labels) < 2:
-        raise DataError(
-            "probabilities need labelled rows to hold out, but no class has two labels."
-        )
-    found = _held_out(estimator, prepared, random_state, use)
-    return learn_from(found, len(estimator.classes_), "temperature")
-
-
-def _calibrator_of(choice: "Choice", model: Model, prepared: Prepared) -> "Calibrator | None":
-    """Return probabilities of a single method, by the labels that were held out to choose it."""
-    from semisvm.model_selection.calibration import Calibrator
-
-    X, sample = prepared.X, some_rows(prepared.X.shape[0])
-    if isinstance(X, RowsOnDisk) and not X.can_load(sample):
-        return None
-    scores = np.asarray(model.estimator.decision_function(take_rows(X, sample)))
-    return Calibrator.at_weight(choice.weight, scores)
-
-
-def _held_out(
-    estimator: Any, prepared: Prepared, random_state: int, use: str = "new_rows"
-) -> "CrossFit":
-    """Score the labelled rows by models that did not see their labels."""
-    from semisvm.model_selection.crossfit import cross_fit_all
-    from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups
-
-    folds = min(HELD_OUT_FOLDS, count_repeated(prepared.labels))
-    cv = PartialLabelKFold(folds, shuffle=True, random_state=random_state, unlabeled=None)
-    if prepared.group is not None:
-        codes = encode(prepared.labels, None).codes
-        grouped = folds_of_groups(codes, prepared.group, folds, random_state)
-        if not grouped:
-            raise DataError(
-                "the labels of a class are in too few groups to hold some out. Label rows of more "
-                "groups, or leave out groups=."
-            )
-        cv = PartialLabelKFold(
-            len(grouped), shuffle=True, random_state=random_state, unlabeled=None
-        )
-    with warnings.catch_warnings():
-        # there is a note about few labels
-        warnings.simplefilter("ignore", UserWarning)
-        rows, about = (prepared.X, prepared.labels), (prepared.group, prepared.evidence)
-        return cross_fit_all(estimator, *rows, cv, prepared.weight, use, *about)
-
-
-def _about_calibration(labels: NDArray[np.object_]) -> list[str]:
-    n = sum(count_labels(labels).values())
-    if n >= FEW_TO_CALIBRATE:
-        return []
-    return [f"probabilities from {n} labels rank the rows well but are not reliable probabilities."]
 
 
 def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
@@ -596,22 +413,3 @@ def _machine(method: str, parameters: Mapping[str, Any]) -> Any:
             f"{', '.join(LABEL_METHODS)}."
         )
     return get(name).make(unlabeled=None, **parameters)
-
-
-def _calibrate_labels(estimator: Any, prepared: Prepared, random_state: int) -> "Calibrator":
-    from semisvm.model_selection.calibration import calibrate_labels
-
-    with warnings.catch_warnings():
-        # labels of few rows are in the summary
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            return calibrate_labels(
-                estimator,
-                prepared.X,
-                prepared.labels,
-                cv=HELD_OUT_FOLDS,
-                random_state=random_state,
-                sample_weight=prepared.weight,
-            )
-        except ValueError as error:
-            raise DataError(f"probabilities need labelled rows to hold out: {error}") from error

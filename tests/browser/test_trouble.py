@@ -87,7 +87,7 @@ def test_a_server_that_was_started_anew(arrive, session):
         person = arrive(first.address)
         person.press_and_wait("1")
     with PageServer(session, port=first.port) as second:
-        person.until("#alert", "started anew.*address that it printed")
+        person.until("#alert", "started anew.*address that the terminal shows")
         person.until("#state", "Closed")
         person.problems.clear()
         person.open(second.address)

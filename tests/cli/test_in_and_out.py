@@ -10,7 +10,7 @@ import semisvm
 from commands import run
 from semisvm.cli import embeddings as vectors_module
 from semisvm.tables import read
-from semisvm.tables.vector_columns import with_vectors
+from semisvm.tables.row_vectors import with_vectors
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 ENCODER = """

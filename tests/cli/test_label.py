@@ -22,6 +22,7 @@ pytest.importorskip("uvicorn")
 from commands import refusal, run
 from encoders import write_encoder
 from semisvm.cli import label as label_module
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.journal import Journal
 from semisvm.tables import read
 from waiting import PATIENCE
@@ -253,6 +254,67 @@ def test_the_page_is_there_and_ctrl_c_ends_it(mail):
         process.kill()
     assert "0 answers are in mail.answers.csv" in out, err
     assert process.returncode in (0, 130)
+
+
+def test_several_people(mail, person):
+    run("label", "mail.csv", *OPTIONS, "--people", "anna,ben", "--overlap", "0.2")
+    assert [(one.name, one.role) for one in person()[0]["people"]] == [
+        ("anna", "finish"),
+        ("ben", "label"),
+    ]
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        assert session.overlap == 0.2
+        session.people.invite(person()[0]["people"][0])
+        session.keep_port(4321)
+    # the links of the last time need their port
+    run("label", "mail.csv", *OPTIONS)
+    assert person()[1]["port"] == 4321
+    assert "'ben' has no link" in refusal("label", "mail.csv", *OPTIONS, "--revoke", "ben")
+    run("label", "mail.csv", *OPTIONS, "--revoke", "anna")
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        assert len(session.people) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--people", "a:boss"), "label, settle, finish"),
+        (("--tls-cert", "mail.csv"), "give both"),
+        (("--tls-cert", "mail.csv", "--tls-key", "mail.csv"), "cannot be used"),
+        (("--behind-proxy", "label.example.org"), "https://label.example.org"),
+        (("--overlap", "2"), "--overlap"),
+    ],
+)
+def test_bad_options_of_people(mail, person, options, words):
+    shown = run("label", "mail.csv", *OPTIONS, *options, code=2).stderr
+    assert words in " ".join(shown.replace("│", " ").split())
+    assert not Path("mail.answers.csv.journal").exists()
+
+
+def test_answers_of_another_tool_are_taken(mail, person):
+    tasks = [{"text": "?", "semisvm_row": 3, "label": ["spam"]}]
+    Path("tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    person.answers = 0
+    shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl").output
+    assert "tasks.jsonl: 1 answers taken, 0 were here already" in " ".join(shown.split())
+    assert "1 answers are in mail.answers.csv" in shown
+    Path("tasks.jsonl").write_text(json.dumps({**tasks[0], "semisvm_row": 300}) + "\n")
+    shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl", code=2).stderr
+    assert "not a row of" in " ".join(shown.split())
+
+
+def test_a_packed_session_is_taken_up(mail, person):
+    run("label", "mail.csv", *OPTIONS)
+    options = person()[0]["options"]
+    assert options["text"] == ["body"]
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        session.pack("mail.session", options)
+    Path("there").mkdir()
+    Path("mail.session").rename("there/mail.session")
+    person.answers = 3
+    shown = run("label", "there/mail.session", "--no-browser").output
+    assert "23 answers are in there/mail.answers.csv" in shown
+    assert person()[1]["options"]["text"] == ["body"]
 
 
 def test_weak_labels_are_guesses_and_no_features(mail, person):

@@ -20,8 +20,9 @@ from semisvm.losses import LOSSES
 CLASSES = {"tsvm": TransductiveSVC, "da": AnnealedSVC}
 NO_ANSWERS = {"unlabeled", "n_jobs", "verbose", "callback"}
 """They set how a fit is reported, watched or divided, and must not change its result."""
-WITH_EVIDENCE = {"evidence_weight", "classes"}
-"""They act where there is evidence or a class without labels: tests of evidence have them."""
+WITH_EVIDENCE = {"evidence_weight", "classes", "label_noise"}
+"""They act where there is evidence, a class without labels or a wrong label: tests of these have
+them."""
 
 SHARES = {2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 RBF, POLY = {"kernel": "rbf"}, {"kernel": "poly", "degree": 2}

@@ -310,6 +310,10 @@ def test_refused_frames():
     rows = pd.DataFrame(COLUMNS)
     with pytest.raises(TypeError, match="list of dicts"):
         SemiSupervisedClassifier().fit(rows.to_dict("records"), KNOWN)
+    with pytest.raises(TypeError, match="array of records"):
+        SemiSupervisedClassifier().fit(rows.to_records(index=False), KNOWN)
+    with pytest.raises(TypeError, match="X is one generator"):
+        SemiSupervisedClassifier().fit((text for text in COLUMNS["subject"]), KNOWN)
     with pytest.raises(ValueError, match="texts among its cells"):
         SemiSupervisedClassifier().fit(rows.to_numpy(), KNOWN)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])

@@ -43,7 +43,7 @@ ALLOWED = {
         "solvers tables text"
     ),
     "preparing": "designs estimators labels model_selection persistence tables text",
-    "training": "designs estimators labels model model_selection preparing tables text",
+    "training": "estimators labels model model_selection preparing tables text",
     "warming": "compiling tables training",
     "classifier": "designs estimators model persistence reporting tables training",
     "__init__": (

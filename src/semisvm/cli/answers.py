@@ -40,8 +40,8 @@ def check_tool(tool: str | None, output: Output | None) -> None:
 
 def text_of(data: "Table | MatrixData", text: list[str] | None) -> str:
     """Return the column that is to be read: a given one, or the first that looks like text."""
+    from semisvm.tables.row_vectors import text_columns
     from semisvm.tables.table import Table
-    from semisvm.tables.vector_columns import text_columns
 
     if not isinstance(data, Table):
         raise UserError(f"tasks are made of tables, but {data.path} is a matrix.")
@@ -53,12 +53,12 @@ def text_of(data: "Table | MatrixData", text: list[str] | None) -> str:
 
 
 def write_tasks(output: Output, tasks: Sequence[dict[str, Any]], tool: str) -> None:
-    """Write tasks: one array for Label Studio, one object per line for Prodigy."""
-    from semisvm.tables.annotation_tools import LABEL_STUDIO
+    """Write tasks: one array, or one object per line, as the tool reads them."""
+    from semisvm.tables.annotation_tools import SUFFIXES
 
     lines = [visible_json(json.dumps(task, ensure_ascii=False)) for task in tasks]
     with output.text() as stream:
-        if tool == LABEL_STUDIO:
+        if SUFFIXES[tool] == ".json":
             stream.write("[\n" + ",\n".join(lines) + "\n]\n")
         else:
             stream.writelines(f"{line}\n" for line in lines)
@@ -66,12 +66,19 @@ def write_tasks(output: Output, tasks: Sequence[dict[str, Any]], tool: str) -> N
 
 def about_tool(tool: str, text: str, classes: Sequence[str]) -> str:
     """Describe how the tool shows the tasks."""
-    from semisvm.tables.annotation_tools import LABEL_STUDIO, studio_interface
+    from semisvm.tables.annotation_tools import ARGILLA, DOCCANO, LABEL_STUDIO, studio_interface
 
     if tool == LABEL_STUDIO:
         named = classes or ["your first class", "your second class"]
         return f"the labelling interface for Label Studio: {studio_interface(text, named)}"
     named = ",".join(classes) or "A,B"
+    if tool == DOCCANO:
+        return f"doccano imports the file as JSONL into a text classification with labels {named}."
+    if tool == ARGILLA:
+        return (
+            f"rg.Dataset.records.from_json reads the file; the dataset has a text field {text!r} "
+            f"and a LabelQuestion 'label' with labels {named}."
+        )
     return (
         "in Prodigy the recipe textcat.manual with --exclusive and --label "
         f"{named} asks for the labels, and db-out writes the file to read back."

@@ -72,8 +72,7 @@ def audit(
     The strongest contradictions come first; they are doubts, not verdicts. Models that predict no
     more labels than a guess of the most frequent class cannot judge: then no label is listed.
     """
-    from semisvm.preparing import prepare
-    from semisvm.training import features_for
+    from semisvm.preparing import features_for, prepare
 
     check_new(output, WHAT)
     with as_usage_error():

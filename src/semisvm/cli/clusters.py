@@ -124,7 +124,7 @@ def check_fit(
     if vectors.are_wanted:
         raise UserError(
             "--embeddings and --encoder need the rows in one place, so they are not for a cluster: "
-            "put the vectors into a column of lists of Parquet files."
+            "put the vectors into a column of lists in the files."
         )
 
 

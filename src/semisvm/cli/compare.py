@@ -193,8 +193,7 @@ def _matrices(
     prepared: "Prepared", table: "Table | MatrixData", methods: Sequence[Method], as_is: bool
 ) -> dict[str, Any]:
     """Return the features of methods for which `fit` raises informative columns further."""
-    from semisvm.preparing import prepare_rows
-    from semisvm.training import features_for
+    from semisvm.preparing import features_for, prepare_rows
 
     features = prepared.features
     if features is None or not features.informative_:

@@ -16,6 +16,7 @@ from semisvm.cli.messages import as_usage_error
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.printing import columns_in_short, print_facts, print_json, print_notes
+from semisvm.tables.formats import titles
 
 if TYPE_CHECKING:
     from semisvm.designs.disk import RowsOnDisk
@@ -27,8 +28,7 @@ def convert(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV, JSONL, Parquet, Excel, svmlight or npz files, or a pattern in quotes; "
-            "text files may be gzipped.",
+            help=f"{titles()} files, or a pattern in quotes; text files may be gzipped.",
             show_default=False,
         ),
     ],

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from semisvm.model import Model
     from semisvm.tables.encoders import Encoder
     from semisvm.tables.features import ColumnFeatures
+    from semisvm.tables.row_vectors import RowVectors
     from semisvm.tables.table import MatrixData, Table
-    from semisvm.tables.vector_columns import RowVectors
 
 Embeddings = Annotated[
     Path | None,
@@ -168,7 +168,7 @@ class TrainingVectors(Vectors):
     ) -> tuple["Table", list[str]]:
         """Return the data with the vectors of the texts, and which columns were encoded."""
         from semisvm.cli.progress import shown as show
-        from semisvm.tables.vector_columns import encode_texts, text_columns
+        from semisvm.tables.row_vectors import encode_texts, text_columns
 
         function = _imported(str(self.encoder))
         names = list(features.text or text_columns(data))
@@ -182,13 +182,13 @@ class TrainingVectors(Vectors):
 
 
 def _loaded(path: Path) -> "RowVectors":
-    from semisvm.tables.vector_columns import RowVectors
+    from semisvm.tables.row_vectors import RowVectors
 
     return RowVectors.load(path)
 
 
 def _imported(encoder: str) -> "Encoder":
-    from semisvm.tables.vector_columns import load_encoder
+    from semisvm.tables.row_vectors import load_encoder
 
     with as_usage_error():
         return load_encoder(encoder)
@@ -248,7 +248,7 @@ class Added:
 
     def columns(self, names: list[str]) -> list[str]:
         """Return the columns to read from a file, of those that the model needs."""
-        from semisvm.tables.vector_columns import EMBEDDINGS, SUFFIX
+        from semisvm.tables.row_vectors import EMBEDDINGS, SUFFIX
 
         added = {name + SUFFIX for name in self._columns}
         added |= set() if self._vectors is None else {EMBEDDINGS}
@@ -257,8 +257,8 @@ class Added:
     def to(self, data: Any) -> Any:
         """Add the vectors of the next rows; a matrix stays as it is."""
         from semisvm.cli.progress import shown as show
+        from semisvm.tables.row_vectors import encode_texts
         from semisvm.tables.table import Table
-        from semisvm.tables.vector_columns import encode_texts
 
         if not isinstance(data, Table):
             return data

@@ -1,5 +1,6 @@
 """``semisvm evaluate``: how well a model predicts labels that are known."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,6 +57,15 @@ def evaluate(
             help="Judge the rows of each value of a column too, with intervals of the accuracy.",
         ),
     ] = None,
+    weak: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weak",
+            metavar="COLUMN",
+            help="Column of unreliable labels, to be judged beside the model. Several times for "
+            "several sources.",
+        ),
+    ] = None,
     marks: Marks,
     vectors: Vectors,
     rules: prediction_rules.Rules,
@@ -66,7 +76,8 @@ def evaluate(
     """Compare predictions with known labels.
 
     Rows without a label are skipped. Of a model that was fitted with --probabilities, the sets of
-    classes are judged too: how often they hold the true class. Of a model of several labels per
+    classes are judged too: how often they hold the true class. With --weak the labels of a language
+    model, of rules or of others are compared with the model. Of a model of several labels per
     row, every label is judged, in the columns that it was fitted to.
     """
     from semisvm.persistence.model_files import load
@@ -75,7 +86,7 @@ def evaluate(
     bundle = as_model(load(model), several=True)
     if bundle.label_names:
         given = {"--label": label is not None, "--labels": labels is not None, **rules.given}
-        given["--by"] = by is not None
+        given |= {"--by": by is not None, "--weak": bool(weak)}
         check_plain({**given, "--cluster or --workers": cluster.is_wanted})
         facts = _several(bundle, data, sample_weight, marks, vectors, form)
         if as_json:
@@ -84,7 +95,8 @@ def evaluate(
             show_assessed(facts)
         return
     requested = prediction_rules.wanted(bundle, rules)
-    table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight, by)
+    names = [*([by] if by else []), *(weak or [])]
+    table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight, names)
     with cluster.connected() as client:
         if client is None:
             answers = prediction_rules.answers_of(bundle, table, requested)
@@ -93,6 +105,9 @@ def evaluate(
     assessed = assess(bundle, table, bundle.classes_[answers.codes], weight)
     if by is not None:
         assessed["by"] = {"column": by, "slices": slices(bundle, table, answers.codes, by, weight)}
+    if weak:
+        predicted = bundle.classes_[answers.codes]
+        assessed["weak"] = [beside_model(table, predicted, name, weight) for name in weak]
     assessed["trust"] = prediction_rules.judged(bundle, table.labels, requested, answers)
     likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
@@ -173,13 +188,13 @@ def _read(
     labels: Path | None = None,
     given: Marks = MARKS,
     sample_weight: str | None = None,
-    by: str | None = None,
+    more: Sequence[str] = (),
 ) -> tuple["Table | MatrixData", Any]:
     """Read labelled rows with their vectors; return them and the weights of the rows."""
     from semisvm.tables.reading import read
 
-    if by is not None and bundle.features is None:
-        raise UserError("--by names a column of a table, and this model is for matrices.")
+    if more and bundle.features is None:
+        raise UserError("--by and --weak name columns of a table, and this model is for matrices.")
 
     added, options = Added(bundle, vectors), {"labels_file": labels, **form.arguments()}
     marks = _marks_of(bundle, given)
@@ -192,7 +207,7 @@ def _read(
         columns = [
             *added.columns(bundle.features.columns_),
             *([sample_weight] if sample_weight else []),
-            *([by] if by else []),
+            *more,
         ]
         columns = list(dict.fromkeys(columns))
         options |= {"label": name, "columns": columns, **marks.arguments()}
@@ -305,6 +320,54 @@ def slices(
     return sorted(found, key=lambda part: -part["rows"])
 
 
+def beside_model(
+    data: "Table | MatrixData", predicted: Any, source: str, weight: Any = None
+) -> dict[str, Any]:
+    """Compare a column of unreliable labels with the model, on labelled rows where it has one.
+
+    Parameters
+    ----------
+    data : Table
+    predicted : array of shape (n,)
+        Classes that the model predicts.
+    source : str
+        Name of the column.
+    weight : array of shape (n,), optional
+    """
+    import numpy as np
+
+    from semisvm.model_selection.intervals import accuracy_interval, difference_interval
+    from semisvm.tables.frames import as_labels
+    from semisvm.tables.table import Table
+
+    assert isinstance(data, Table)
+    assert data.labels is not None
+    votes = as_labels(data.column(source), -1)[0]
+    voting, known = (np.array([v is not None for v in own]) for own in (votes, data.labels))
+    rows = np.flatnonzero(voting & known & (True if weight is None else weight > 0.0))
+    found = {"source": source, "votes": int(voting.sum()), "rows": len(rows)}
+    if not len(rows):
+        return {**found, "accuracy": None}
+    truth, vote, model = (
+        np.array([str(v) for v in own[rows].tolist()]) for own in (data.labels, votes, predicted)
+    )
+    right, ahead = vote == truth, model == truth
+    each = None if weight is None else weight[rows]
+    accuracy, own = (float(np.average(values, weights=each)) for values in (right, ahead))
+    # weighted rows are as many as have the same variance
+    worth = len(rows) if each is None else round(each.sum() ** 2 / (each**2).sum())
+    interval = difference_interval([own], [accuracy], 0.0, worth)
+    return {
+        **found,
+        "accuracy": accuracy,
+        "interval": list(accuracy_interval(accuracy, len(rows), each)),
+        "model": own,
+        "model_ahead": own - accuracy,
+        "model_ahead_interval": list(interval),
+        "both_wrong": float(np.average(~right & ~ahead, weights=each)),
+    }
+
+
 def _trained_on(
     bundle: "Model", data: "Table | MatrixData", labels: Any, weight: Any = None
 ) -> dict[str, Any] | None:
@@ -357,6 +420,8 @@ def _show(facts: dict[str, Any]) -> None:
     print_line(facts["chance"]["sentence"])
     if "by" in facts:
         _show_slices(**facts["by"])
+    if "weak" in facts:
+        _show_sources(facts["weak"])
     classes = facts["classes"]
     rows = [
         [name, *(f"{c[k]:.3f}" for k in ("precision", "recall", "f")), c["rows"]]
@@ -390,6 +455,27 @@ def _show_slices(column: str, slices: list[dict[str, Any]]) -> None:
     more = f", the first {MOST_SLICES} of {len(slices):,} values" if rest else ""
     header = ["", "accuracy", "95% interval", "macro F", "rows"]
     print_table(f"\nRows by {column}{more}", header, shown)
+
+
+def _show_sources(sources: list[dict[str, Any]]) -> None:
+    rows = [
+        [s["source"], s["rows"], *_judged(s)]
+        if s["rows"]
+        else [s["source"], 0, "no votes", "", "", ""]
+        for s in sources
+    ]
+    header = ["", "rows", "accuracy", "the model there", "model ahead", "both wrong"]
+    print_table("\nWeak labels, where they have a vote", header, rows)
+
+
+def _judged(source: dict[str, Any]) -> list[str]:
+    low, high = source["model_ahead_interval"]
+    return [
+        f"{source['accuracy']:.3f} ({_interval(source)})",
+        f"{source['model']:.3f}",
+        f"{source['model_ahead']:+.3f} ({low:+.3f} to {high:+.3f})",
+        f"{source['both_wrong']:.3f}",
+    ]
 
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:

@@ -9,6 +9,7 @@ from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_line, print_notes
+from semisvm.text import series
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -46,8 +47,7 @@ def export(
 
     suffix = output.path.suffix.lower()
     if suffix not in SUFFIXES:
-        listed = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-        raise UserError(f"models are exported to {listed}, not {suffix or output}.")
+        raise UserError(f"models are exported to {series(SUFFIXES, 'or')}, not {suffix or output}.")
     bundle = as_model(load(model))
     with as_usage_error():
         _write(bundle, output, suffix, columns)

@@ -1,5 +1,6 @@
 """``semisvm fit``: from a file to a model, with ``--checkpoint`` and ``--resume``."""
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ from semisvm.cli.printing import (
 from semisvm.cli.several import Several, read_shares, show_labels
 from semisvm.estimators.registry import AUTO, get, is_committee
 from semisvm.estimators.registry import methods as all_methods
+from semisvm.text import series
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -126,18 +128,9 @@ NAMES = ", ".join(method.name for method in all_methods())
 
 
 @dataclass(frozen=True)
-class MethodOptions:
-    """The method and its parameters."""
+class Limits:
+    """What limits the choice of a method, under the names that `semisvm.train` has for it."""
 
-    algorithm: Annotated[
-        str,
-        typer.Option(
-            "-a",
-            "--algorithm",
-            help=f"One of {NAMES} (see 'semisvm methods'), or auto, which tries several and takes "
-            "the best one, or a committee of them.",
-        ),
-    ] = AUTO
     quick: Annotated[bool, typer.Option("--quick", help="auto: try four quick methods only.")] = (
         False
     )
@@ -156,6 +149,28 @@ class MethodOptions:
             help="auto: seconds for the choice; the last fit comes on top. Default: 20.",
         ),
     ] = None
+
+    def given(self) -> dict[str, bool]:
+        """Return which options are given."""
+        return {
+            f"--{own.name.replace('_', '-')}": getattr(self, own.name) != own.default
+            for own in dataclasses.fields(self)
+        }
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """The method and its parameters."""
+
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            "-a",
+            "--algorithm",
+            help=f"One of {NAMES} (see 'semisvm methods'), or auto, which tries several and takes "
+            "the best one, or a committee of them.",
+        ),
+    ] = AUTO
     reg: Annotated[float | None, typer.Option("--reg", help="Strength of the regularisation.")] = (
         None
     )
@@ -177,13 +192,20 @@ class MethodOptions:
             help="svm: factors of classes, as in spam=5, or balanced.",
         ),
     ] = None
+    label_noise: Annotated[
+        float | None,
+        typer.Option(
+            "--label-noise",
+            metavar="SHARE",
+            help="Share of the given labels that are wrong: tsvm and da take back those that the "
+            "others contradict.",
+        ),
+    ] = None
 
-    def check(self) -> None:
+    def check(self, limits: Limits) -> None:
         """Refuse what only the choice of a method takes."""
-        if self.algorithm != AUTO and (
-            self.quick or self.exportable or self.time_limit is not None
-        ):
-            raise UserError("--quick, --exportable and --time-limit are for --algorithm auto.")
+        if self.algorithm != AUTO and any(limits.given().values()):
+            raise UserError(f"{series(limits.given())} are for --algorithm auto.")
         if self.algorithm == AUTO and self.class_weight is not None:
             raise UserError(
                 "--class-weight is for --algorithm svm. Methods that use unlabelled rows take "
@@ -196,6 +218,7 @@ class MethodOptions:
             "reg": self.reg,
             "unlabeled_weight": self.unlabeled_weight,
             "kernel": self.kernel,
+            "label_noise": self.label_noise,
             "n_jobs": jobs,
         }
         found = {name: value for name, value in given.items() if value is not None}
@@ -222,6 +245,7 @@ def fit(
     answered: Answered,
     columns: Columns,
     method: MethodOptions,
+    limits: Limits,
     prior: shared.Prior = None,
     only_positive: shared.OnlyPositive = None,
     use: shared.Use = shared.NEW_ROWS,
@@ -257,7 +281,7 @@ def fit(
     With --tags COLUMN, or several --label, rows have several labels, and there is one machine per
     label.
     """
-    method.check()
+    method.check(limits)
     shared.check_use(use)
     several.check(
         {
@@ -266,9 +290,7 @@ def fit(
             "--checkpoint": keeping.checkpoint is not None,
             "--cluster or --workers": cluster.is_wanted,
             "--report": report is not None,
-            "--quick": method.quick,
-            "--exportable": method.exportable,
-            "--time-limit": method.time_limit is not None,
+            **limits.given(),
             "--class-weight": method.class_weight is not None,
             "--use": use != shared.NEW_ROWS,
             "--weak": bool(weak),
@@ -339,9 +361,6 @@ def fit(
             settings=settings,
             probabilities=probabilities,
             as_is=as_is,
-            quick=method.quick,
-            exportable=method.exportable,
-            time_limit=method.time_limit,
             use=use,
             random_state=seed,
             notes=notes,
@@ -350,6 +369,7 @@ def fit(
             sample_weight=weight,
             weak=weak or None,
             classes=classes,
+            **dataclasses.asdict(limits),
             **parameters,
         )
     named = data[0].name if len(data) == 1 else f"{len(data)} files"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli.messages import UserError
-from semisvm.text import counted, did_you_mean
+from semisvm.tables.formats import FILES
+from semisvm.text import counted, did_you_mean, series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +45,7 @@ class FileFormat:
         str | None,
         typer.Option(
             "--format",
-            help="csv, tsv, jsonl, parquet, xlsx, svmlight or npz. Default: by the name of the "
-            "file.",
+            help=f"{series((one.name for one in FILES), 'or')}. Default: by the name of the file.",
         ),
     ] = None
     encoding: Annotated[

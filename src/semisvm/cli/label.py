@@ -1,9 +1,13 @@
 """``semisvm label``: label rows in the browser while a model learns."""
 
+import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -72,33 +76,105 @@ def label(
     columns: OtherColumns,
     words: Words,
     vectors: TrainingVectors,
+    take: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Answers to take over: of Label Studio, Prodigy, doccano or Argilla, or a table.",
+        ),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            "--people",
+            metavar="A,B",
+            help="People, each with a link of their own; or how many. A:settle may settle "
+            "disagreements too, A:finish everything, as the first does where no role is given.",
+        ),
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(
+            "--overlap",
+            min=0.0,
+            max=1.0,
+            help="Share of the rows that go to two people, to see how far they agree. Default: as "
+            "the last time, or 0.",
+        ),
+    ] = None,
+    revoke: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--revoke", metavar="NAME", help="End the link of a person, whose answers stay."
+        ),
+    ] = None,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; others than this machine's warn.")
+        str,
+        typer.Option(
+            "--host",
+            help="Address to listen on. One that other machines can reach takes a certificate or a "
+            "proxy.",
+        ),
     ] = LOOPBACK,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Port; 0 takes a free one, for several people that of the last time.",
+        ),
     ] = 0,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", help="Certificate of the host, in PEM.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", help="Key of the certificate, in PEM.")
+    ] = None,
+    behind_proxy: Annotated[
+        str | None,
+        typer.Option(
+            "--behind-proxy",
+            metavar="ADDRESS",
+            help="Address of a proxy in front, which encrypts: https://label.example.org",
+        ),
+    ] = None,
     seed: shared.Seed = 0,
     marks: Marks,
     form: FileFormat,
 ) -> None:
-    """Label rows in the browser while a model learns from the answers.
+    """Label rows in the browser, alone or together, while a model learns from the answers.
 
     The page asks for the rows that matter most, and shows how accurate the model is. An answer that
-    is shown as saved is on the disk: the same command goes on where you left. Ctrl-C ends it.
+    is shown as saved is on the disk: the same command goes on where you left. Ctrl-C ends it. A
+    session that was downloaded from the page is taken up in place of the data.
     """
     serve = _server()
-    place = _place(data, answers)
-    from semisvm.labelling import LabelingError, LabelingSession
+    tls, public = _certificate(tls_cert, tls_key), _public(behind_proxy)
+    from semisvm.labelling import LabelingSession
+    from semisvm.labelling.exchange import is_packed, unpack
     from semisvm.labelling.journal import journal_of
+    from semisvm.labelling.people import read_people
 
+    opened: dict[str, Any] = {}
+    reading = {**marks.arguments(), **form.arguments()}
+    if is_packed(data):
+        data, opened = unpack(data)
+        print_stderr(f"note: the session was taken apart: its data are in {data} now.")
+        label, key = label or opened.get("label"), key or opened.get("key")
+        text, weak = text or opened.get("text"), weak or opened.get("weak")
+        is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
+        reading = opened.get("reading", reading) if is_usual else reading
+    place = _place(data, answers)
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
 
-    try:
+    with as_user_errors():
+        wanted = [] if people is None else read_people(people)
         session = LabelingSession.open(
             data,
             label=label,
@@ -107,22 +183,30 @@ def label(
             features=Columns(text=text, others=columns).features(words),
             answers=place,
             random_state=seed,
+            overlap=overlap,
             weak=weak or (),
-            reading={**marks.arguments(), **form.arguments()},
+            reading=reading,
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
-    except LabelingError as error:
-        raise UserError(str(error)) from error
     finish_when_stopped()
     when_stopped(message=f"stopped; all answers are in {journal_of(place)}")
     progress = Progress(sys.stderr)
-    with session:
+    with as_user_errors(), session:
         for note in session.status().notes:
             print_stderr(f"note: {note}")
+        for file in take or []:
+            _import(session, file)
+        for name in revoke or []:
+            session.people.revoke(name)
+        again = session.port if wanted or len(session.people) else None
         serve(
             session,
             host,
-            port,
+            port or again or 0,
+            people=wanted,
+            tls=tls,
+            public=public,
+            options={"text": text, "weak": weak, "reading": reading},
             title=data.name,
             model=None if output is None else output.path,
             report=None if report is None else report.path,
@@ -136,12 +220,56 @@ def label(
     _print_outcome(context, status, place, output, f"{data.stem}.semisvm")
 
 
+def _import(session: "LabelingSession", file: Path) -> None:
+    found = session.import_answers(file)
+    print_stderr(
+        f"{file}: {found.n_taken} answers taken, {found.n_same} were here already, "
+        f"{found.n_differ} differ from what the same person has answered here, which stays"
+    )
+
+
 def _server() -> Any:
     try:
         from semisvm.labelling.server import serve
     except ImportError as error:
         raise UserError(MISSING.format(name=error.name)) from error
     return serve
+
+
+@contextmanager
+def as_user_errors() -> Iterator[None]:
+    """Turn what the session refuses into an error of the command."""
+    from semisvm.labelling import LabelingError
+
+    try:
+        yield
+    except LabelingError as error:
+        raise UserError(str(error)) from error
+
+
+def _certificate(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        raise UserError("--tls-cert and --tls-key belong together: give both.")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, "")
+    except OSError as error:
+        raise UserError(
+            f"the certificate {cert} with the key {key} cannot be used: {error}."
+        ) from error
+    return cert, key
+
+
+def _public(address: str | None) -> str | None:
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    if parts.scheme not in ("https", "http") or not parts.netloc or parts.path.strip("/"):
+        raise UserError(
+            f"--behind-proxy takes an address such as https://label.example.org, not {address}."
+        )
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _place(data: Path, answers: Output | None) -> Path:

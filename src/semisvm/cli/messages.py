@@ -141,8 +141,7 @@ def _give_up_stdout() -> bool:
 
 def is_mistake(error: Exception) -> bool:
     """Return whether the user can correct it."""
-    from semisvm.persistence.archive import ModelFileError
-    from semisvm.tables.errors import DataError
+    from semisvm.tables.errors import DataError, ModelFileError
 
     return isinstance(error, (UserError, DataError, ModelFileError))
 

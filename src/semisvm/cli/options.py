@@ -27,6 +27,7 @@ import typer
 
 from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.tables.formats import titles
 from semisvm.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     from semisvm.tables.table import MatrixData, Table
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
-DATA = (
-    "CSV, TSV, JSONL, Parquet, Excel, svmlight or npz file (text files may be gzipped), or a "
-    "folder of 'semisvm convert'"
-)
+DATA = f"{titles()} file (text files may be gzipped), or a folder of 'semisvm convert'"
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"{DATA}.", show_default=False)]
 ManyData = Annotated[
     list[Path],
@@ -203,7 +201,7 @@ class Words:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `ColumnFeatures` that define the words of a text."""
-        from semisvm.tables.text_blocks import read_stop_words
+        from semisvm.tables.words import read_stop_words
 
         found: dict[str, Any] = {"min_df": self.min_df, "max_features": self.max_features}
         if self.char_ngrams is None:

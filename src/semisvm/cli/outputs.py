@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO, get_args
 import typer
 
 from semisvm.cli.messages import UserError, print_stderr
-from semisvm.text import visible, visible_json
+from semisvm.tables.formats import FORMATS, NPZ, SUFFIXES, Format, load
+from semisvm.text import series, visible, visible_json
 
 if TYPE_CHECKING:
     from semisvm.tables.errors import DataError
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
 STANDARD = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
 
 Rows = list[dict[str, Any]]
-SUFFIXES = (".csv", ".tsv", ".jsonl")
-PARQUET = ".parquet"
+WRITTEN = tuple(one for one in FORMATS.values() if one.is_written)
+"""The formats of rows that a program reads."""
+EDITED = tuple(one for one in WRITTEN if one.is_text)
+"""The formats of rows that a person reads, or fills in."""
 KEPT = "kept_"
 """Before the name of a column that is copied, if the output has one of that name."""
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 EscapeFormulas = Annotated[
     bool | None,
@@ -230,7 +233,7 @@ def _paths(value: Any) -> list[Path]:
 
 def _companions(inputs: list[Path], kind: str | None) -> list[Path]:
     """Return the labels that lie beside matrices, which are read without being named."""
-    matrices = [path for path in inputs if kind == "npz" or path.suffix in (".npz", ".npy")]
+    matrices = [path for path in inputs if kind == NPZ or SUFFIXES.get(path.suffix) == NPZ]
     if not matrices:
         return []
     from semisvm.tables.array_files import COMPANION
@@ -323,15 +326,15 @@ def note_new_names(keep: list[str], rows: Rows) -> None:
             )
 
 
-def check_suffix(output: Output | None, what: str, suffixes: tuple[str, ...] = SUFFIXES) -> str:
-    """Return the suffix, which gives the format, or refuse it; standard output gets CSV."""
-    if output is None or output.is_standard:
-        return ".csv"
-    suffix = output.path.suffix.lower()
-    if suffix not in suffixes:
-        listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-        raise UserError(f"{what} are written to {listed}, not {suffix or output}.")
-    return suffix
+def check_suffix(output: Output | None, what: str, formats: tuple[Format, ...] = EDITED) -> Format:
+    """Return the format that the suffix gives, or refuse it; standard output gets CSV."""
+    found = {one.suffixes[0]: one for one in formats}
+    suffix = ".csv"
+    if output is not None and not output.is_standard:
+        suffix = output.path.suffix.lower()
+    if suffix not in found:
+        raise UserError(f"{what} are written to {series(found, 'or')}, not {suffix or output}.")
+    return found[suffix]
 
 
 def check_new(output: Output | None, what: str, any_suffix: bool = False) -> None:
@@ -350,7 +353,7 @@ def row_writer(
     output: Output | None,
     what: str,
     escape: bool | None = None,
-    suffixes: tuple[str, ...] = SUFFIXES,
+    formats: tuple[Format, ...] = EDITED,
 ) -> Iterator[Callable[[Rows], None]]:
     """Open an output for rows; a file takes its name when all are written.
 
@@ -363,24 +366,22 @@ def row_writer(
     escape : bool, optional
         Whether to write formulas as text; by default they are written as they are, with a
         warning.
-    suffixes : tuple of str
-        Of the formats that are written.
+    formats : tuple of Format
+        Which of them are allowed.
     """
-    suffix = check_suffix(output, what, suffixes)
+    found = check_suffix(output, what, formats)
     to = Output(Path("-")) if output is None else output
-    if suffix == PARQUET:
-        from semisvm.tables.parquet import parquet_writer
-
-        with parquet_writer(to.path) as write:
+    if found.writer is not None:
+        with load(found.writer)(to.path) as write:
             yield write
         return
     with to.text() as stream:
-        if suffix == ".jsonl":
+        if found.name not in DELIMITERS:
             yield lambda rows: stream.writelines(
                 visible_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows
             )
             return
-        cells = _Cells(stream, DELIMITERS[suffix], escape)
+        cells = _Cells(stream, DELIMITERS[found.name], escape)
         yield cells.write
     if escape is None and cells.n_formulas:
         print_stderr(

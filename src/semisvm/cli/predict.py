@@ -13,8 +13,7 @@ from semisvm.cli.embeddings import Added, Vectors
 from semisvm.cli.inputs import FileFormat
 from semisvm.cli.messages import UserError
 from semisvm.cli.outputs import (
-    PARQUET,
-    SUFFIXES,
+    WRITTEN,
     EscapeFormulas,
     Output,
     Rows,
@@ -25,6 +24,7 @@ from semisvm.cli.outputs import (
 )
 from semisvm.cli.several import ONE_LABEL, check_plain
 from semisvm.cli.several import predicted_rows as rows_of_labels
+from semisvm.tables.formats import titles
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -40,7 +40,7 @@ def predict(
         file_option(
             "-o",
             "--output",
-            help="CSV, TSV, JSONL or Parquet file to write. Default, or -: standard output.",
+            help=f"{titles(WRITTEN)} file to write. Default, or -: standard output.",
         ),
     ] = None,
     keep: Annotated[
@@ -101,7 +101,7 @@ def predict(
     counted = not bundle.label_names and requested.decision.is_usual
     with (
         cluster.connected() as client,
-        row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
+        row_writer(output, "predictions", escape, WRITTEN) as write,
     ):
         found: Iterator[Rows]
         if bundle.label_names:

@@ -103,17 +103,38 @@ class Design(ABC):
         self.n_weights = n_columns + 1
         self.bias = bias
         self.workers = workers
-        self.rows_read = 0
+        # a list, since a design of some of the rows counts as this one
+        self._reads = [0]
         self._partial = np.empty(0)
         self.all_rows = self.rows(np.arange(n_rows, dtype=row_type(n_rows)))
 
     def alone(self) -> Self:
         """Return the same rows for a fit with one thread, next to which others may read them."""
         other = copy(self)
-        other.workers, other.rows_read = Workers(), 0
+        other.workers, other._reads = Workers(), [0]
         other.free_sums()
         other.all_rows = other.rows(self.all_rows.index)
         return other
+
+    def only(self, index: Index) -> Self:
+        """Return the design with some of its rows as ``all_rows``, for a fit to these.
+
+        Nothing is copied: rows keep their numbers, and vectors over rows their length, of which
+        nothing but the entries of these rows is touched.
+        """
+        self.free_sums()
+        other = copy(self)
+        other.all_rows = self.rows(index)
+        return other
+
+    @property
+    def rows_read(self) -> int:
+        """Number of rows that all products so far have read."""
+        return self._reads[0]
+
+    @rows_read.setter
+    def rows_read(self, value: int) -> None:
+        self._reads[0] = value
 
     def passes(self) -> float:
         """Return the number of rows read so far, divided by the number of rows."""

@@ -69,7 +69,8 @@ class DenseDesign(Design):
 
     def _at(self, rows: RowList, low: int, high: int) -> Any:
         """Return where some of the listed rows are, as a slice if these are all rows."""
-        return slice(low, high) if rows is self.all_rows else rows.index[low:high]
+        every = rows is self.all_rows and len(rows) == self.n_rows
+        return slice(low, high) if every else rows.index[low:high]
 
     def _chunk(self, rows: RowList, low: int, high: int) -> NDArray[Any]:
         """Return some of the listed rows in double precision, as a view if possible."""

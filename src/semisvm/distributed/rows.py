@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import dask
@@ -18,18 +19,20 @@ from dask.system import CPU_COUNT
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs import Floats, Index, Workers
+from semisvm.designs import Design, Floats, Index, Workers, make_design
 from semisvm.designs.disk import MOST_LOADED
 from semisvm.distributed.connecting import ANSWER_SECONDS, ClusterError
-from semisvm.distributed.shard import Form, GivenLabels, Local
+from semisvm.distributed.shard import Form, GivenLabels, Local, block_of
 from semisvm.distributed.sources import source_of
 from semisvm.distributed.wire import Wire
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, has_weights
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows
 from semisvm.losses import Loss
 from semisvm.tasks.many_beliefs import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
+MOST_GATHERED = 256 << 20
+"""Bytes of a sample of the rows that is brought into this process, where calls take no rounds."""
 OVER_ROWS = ("transduction_", "label_distribution_")
 HEAVY = ("trace_", *OVER_ROWS)
 
@@ -90,6 +93,8 @@ class DistributedRows:
     def __init__(self, shards: Any) -> None:
         self.shards = shards
         self.bias = 0.0
+        # samples that were brought into this process
+        self._here: list[Design] = []
         self._read_facts()
 
     def _read_facts(self) -> None:
@@ -223,13 +228,46 @@ class DistributedRows:
             for one, n_free, work in zip(given, sizes.tolist(), works, strict=True)
         ]
         kind = OneScoreRows if form.one_score else ManyScoreRows
-        here = isinstance(self.shards, Local)
-        return kind(blocks, self.shards.run if here else Wire(self.shards, kind.kind))
+        if isinstance(self.shards, Local):
+            return kind(blocks, self.shards.run)
+        found = kind(blocks, Wire(self.shards, kind.kind))
+        given_rows = GivenLabels(labeled, codes, weight, mass, evidence)
+        found.gather = partial(self._gathered, form, given_rows, workers)
+        return found
+
+    def _gathered(self, form: Form, given: GivenLabels, workers: Workers, places: Index) -> Any:
+        """Return a block of this process with the labelled rows and some of the others, if few.
+
+        Parameters
+        ----------
+        form : Form
+        given : GivenLabels
+            The labelled rows of all chunks.
+        workers : Workers
+        places : array of positions, ascending, among the rows without label
+        """
+        # how many labelled rows come before
+        free = places + np.searchsorted(given.rows - np.arange(len(given.rows)), places, "right")
+        index = np.sort(np.concatenate([given.rows, free]))
+        if len(index) * self.nbytes > MOST_GATHERED * max(self.shape[0], 1):
+            return None
+        design = make_design(self.take(index), form.bias, workers, renumber=False)
+        self._here.append(design)
+        mass = np.asarray(of_rows(given.mass, places))
+        n = max(round(float(mass.sum())) if has_weights(mass) else len(places), 1)
+        evidence = None if given.evidence is None else given.evidence[places]
+        rows = np.searchsorted(index, given.rows)
+        own = GivenLabels(rows, given.codes, given.weight, mass, evidence)
+        return block_of(design, replace(form, n_unlabeled=n), own)
 
     def counters(self) -> dict[str, Callable[[], float]]:
         """Return counters of how often rows were read, and of the rounds and bytes of calls."""
-        shards, n = self.shards, max(self.shape[0], 1)
-        found: dict[str, Callable[[], float]] = {"passes": lambda: shards.rows_read() / n}
+        shards, n, here = self.shards, max(self.shape[0], 1), self._here
+
+        def passes() -> float:
+            return float(shards.rows_read() + sum(design.rows_read for design in here)) / n
+
+        found: dict[str, Callable[[], float]] = {"passes": passes}
         if not isinstance(shards, Local):
             found |= {"rounds": lambda: shards.rounds, "bytes": lambda: shards.bytes}
         return found

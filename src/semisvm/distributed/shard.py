@@ -145,7 +145,7 @@ class Shard:
         self.blocks, self._columns = [], []
         for rows, labels in zip(self.rows, given, strict=True):
             design = make_design(rows, form.bias, self.workers, renumber=False)
-            self.blocks.append(_block(design, form, labels))
+            self.blocks.append(block_of(design, form, labels))
             order = getattr(design, "_order", None)
             self._columns.append(None if order is None else np.append(order, rows.shape[1]))
         return [block.work for block in self.blocks]
@@ -210,7 +210,8 @@ def _features(rows: Any, feature_map: Any) -> Floats:
     return np.concatenate(parts) if parts else np.empty((0, feature_map.rank))
 
 
-def _block(design: Design, form: Form, labels: GivenLabels) -> Block:
+def block_of(design: Design, form: Form, labels: GivenLabels) -> Block:
+    """Make a block of a design, all rows of which are in it."""
     free = np.ones(design.n_rows, dtype=np.bool_)
     free[labels.rows] = False
     rows, loss = (design, labels.rows, np.flatnonzero(free)), LOSSES[form.loss]

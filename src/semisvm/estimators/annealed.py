@@ -1,5 +1,6 @@
 """Deterministic annealing: soft labels that harden as the temperature falls."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -15,7 +16,8 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.methods.annealing import anneal, cool
 from semisvm.methods.free_energy import Path
-from semisvm.methods.loop import falling
+from semisvm.methods.loop import falling, on_sample
+from semisvm.methods.sample_sizes import sample_sizes
 from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import without_unlabeled_rows
 from semisvm.methods.transductive import beliefs_of
@@ -171,29 +173,35 @@ class AnnealedSVC(
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
             return self._supervised(task)
+        sizes = sample_sizes(task) if start is None else ()
+        task = task.sampled(sizes[0] if sizes else None)
         return anneal(
             task,
             self._start(task, start, self._weight_of_unlabeled())[0],
-            path=self._path(start, HOT),
+            path=self._path(start, HOT, sizes),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
             balance_tol=self.balance_tol,
+            sizes=sizes,
         )
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
         if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
             return self._supervised(task)
+        sizes = sample_sizes(task) if start is None else ()
+        task = task.sampled(sizes[0] if sizes else None)
         return cool(
             task,
             self._start(task, start, self._weight_of_unlabeled())[0],
-            path=self._path(start, HOT_OF_MANY),
+            path=self._path(start, HOT_OF_MANY, sizes),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
+            sizes=sizes,
         )
 
     def _supervised(self, task: Task) -> Solution:
@@ -203,7 +211,7 @@ class AnnealedSVC(
         solution.beliefs = beliefs_of(solution.codes, m)
         return solution
 
-    def _path(self, start: Floats | None, hot: float) -> Path:
+    def _path(self, start: Floats | None, hot: float, sizes: Sequence[int]) -> Path:
         """Return the temperatures; a warm start begins at the last one, or with hard labels.
 
         ``hot`` is the first one by default, if the class shares are given.
@@ -215,7 +223,7 @@ class AnnealedSVC(
         # two levels for every usual step, see `Softening.stride`
         rate = float(self.annealing_rate) ** 0.5
         levels = falling(hottest, COLDEST * hottest if last is None else last, rate, self.tol)
-        return Path(levels, last, self.refine, self.tol)
+        return Path(on_sample(levels, sizes), last, self.refine, self.tol)
 
     def _last_temperature(self, hot: float) -> float | None:
         """Return the parameter ``last_temperature`` in units of the objective."""

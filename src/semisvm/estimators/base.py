@@ -131,10 +131,10 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            `NewtonSVC`, `TransductiveSVC` and `AnnealedSVC` take X in parts too: a Dask array or
-            dataframe with all columns in each chunk, or a list of RowsOnDisk. Workers of the
-            current ``distributed.Client`` then do the work, or threads of this process if there is
-            none, and the results over rows are Dask arrays.
+            In parts, which `NewtonSVC`, `TransductiveSVC` and `AnnealedSVC` take, it is a Dask
+            array or dataframe with all columns in each chunk, or a list of RowsOnDisk. Workers of
+            the current ``distributed.Client`` then do the work, or threads of this process if there
+            is none, and the results over rows are Dask arrays.
         y : array-like or Dask array of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like or Dask array of shape (n,), optional
@@ -178,6 +178,8 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         with Workers(1 if shards else threads) as workers, recorder.keeping(identity):
             if kernel_map is None and getattr(self, "reg", 1.0) is None:
                 warn_of_length(features, recorder)
+            rates = self._noise_rates(labels)
+            labels = self._doubted(labels, features, rates, weight, recorder)
             shares = class_shares(self, features, labels, weight, recorder)
             row_weights = self._row_weights(labels, weight)
             shares = self._possible_shares(shares, labels, row_weights, recorder)
@@ -237,7 +239,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         """Map rows to features; those in parts by a map of the labelled rows and a sample."""
         if not hasattr(X, "map_rows") or self.kernel == LINEAR:
             return self._features(X)
-        found, _ = self._features(X.take(_pivot_candidates(labels)))
+        found, _ = self._features(X.take(pivot_candidates(labels)))
         X.map_rows(found)
         return found, X
 
@@ -308,6 +310,21 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             prior=prior,
             evidence=evidence,
         )
+
+    def _noise_rates(self, labels: PartialLabels) -> Floats | None:
+        """Return the probabilities that labels are wrong, (n,); None where all are right."""
+        return None
+
+    def _doubted(
+        self,
+        labels: PartialLabels,
+        features: Any,
+        rates: Floats | None,
+        weight: Floats | None,
+        recorder: Recorder,
+    ) -> PartialLabels:
+        """Return labels of which those that are probably wrong are evidence only."""
+        return labels
 
     def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
         """Return what evidence adds to the costs of labels, (u, m); None for most methods."""
@@ -507,7 +524,7 @@ def _same_features(a: FeatureMap, b: FeatureMap) -> bool:
     return np.array_equal(a.pivots, b.pivots)
 
 
-def _pivot_candidates(labels: PartialLabels) -> Index:
+def pivot_candidates(labels: PartialLabels) -> Index:
     """Return the labelled rows and some of the unlabelled ones, ascending."""
     free = labels.unlabeled
     if len(free) > MOST_CANDIDATES:

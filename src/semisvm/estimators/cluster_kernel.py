@@ -100,10 +100,6 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
         sample_weight : array-like of shape (n,), optional
             Weights of the labelled rows: one of weight two counts like two labels. The
             clusters count every row once, whatever its weight.
-
-        Returns
-        -------
-        self : ClusterKernelSVC
         """
         return super().fit(X, y, sample_weight)
 

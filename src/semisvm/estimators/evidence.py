@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats, Index
-from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, pivot_candidates
 from semisvm.estimators.interop import with_callbacks
-from semisvm.estimators.parameters import EvidenceParameters, parameters
+from semisvm.estimators.label_noise import check_noise, noise_rates, take_back
+from semisvm.estimators.parameters import ClassesParameters, EvidenceParameters, parameters
 from semisvm.label_steps.possible import Clash, find_clash, nearest_counts, possible_shares
 from semisvm.labels.evidence import evidence_costs
 from semisvm.labels.partial import PartialLabels
@@ -30,8 +31,8 @@ MOST_LISTED = 5
 
 
 @parameters
-class EvidenceClassifier(EvidenceParameters, LinearSemiSupervisedClassifier):
-    """Base of the machines whose label step takes evidence."""
+class TakesEvidence(EvidenceParameters, LinearSemiSupervisedClassifier):
+    """Base of the machines that take evidence."""
 
     @with_callbacks
     def fit(
@@ -46,15 +47,6 @@ class EvidenceClassifier(EvidenceParameters, LinearSemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            In parts it is a Dask array or dataframe with all columns in each chunk, or a list of
-            RowsOnDisk. Workers of the current ``distributed.Client`` then do the work, or threads
-            of this process if there is none, and the results over rows are Dask arrays.
-        y : array-like or Dask array of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like or Dask array of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
         evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
 optional
             What is known about unlabelled rows: probabilities of the classes, up to a factor per
@@ -62,10 +54,6 @@ optional
             or sets of classes that are possible. A class of probability zero is not chosen for
             the row. A row of NaN or of equal numbers, an empty set and None carry nothing. What it
             has about labelled rows is not used.
-
-        Returns
-        -------
-        self : object
         """
         return self._fit_all(X, y, sample_weight, evidence)
 
@@ -73,14 +61,28 @@ optional
         super()._check_shared_parameters()
         if self.evidence_weight is not None:
             check_real("evidence_weight", self.evidence_weight, at_least=0)
+        check_noise(self.label_noise)
 
-    def _start(self, task: Task, start: Floats | None, lam: float) -> tuple[State, bool]:
-        """Return the first weights, and whether they come from labelled rows of every class."""
-        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
-        whole = bool(np.bincount(task.rows.labeled_codes(), minlength=m).all())
-        if start is not None or whole:
-            return first_state(task, start, self.tol), True
-        return from_shares(task, lam, LOOSE_TOL), False
+    def _noise_rates(self, labels: PartialLabels) -> Floats | None:
+        return noise_rates(self.label_noise, labels)
+
+    def _doubted(
+        self,
+        labels: PartialLabels,
+        features: Any,
+        rates: Floats | None,
+        weight: Floats | None,
+        recorder: Recorder,
+    ) -> PartialLabels:
+        if rates is None:
+            return labels
+        found, taken = take_back(labels, features, rates, pivot_candidates(labels), weight)
+        if len(taken):
+            recorder.note(
+                f"label_noise: {len(taken)} of {len(labels.labeled)} labels count as evidence "
+                f"only, because the others contradict them ({_listed(taken)})"
+            )
+        return found
 
     def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
         weight = EVIDENCE_WEIGHT if self.evidence_weight is None else float(self.evidence_weight)
@@ -126,15 +128,32 @@ optional
         return prior, counts
 
 
+@parameters
+class EvidenceClassifier(ClassesParameters, TakesEvidence):
+    """Base of the machines whose label step takes evidence, and classes without a label."""
+
+    def _start(self, task: Task, start: Floats | None, lam: float) -> tuple[State, bool]:
+        """Return the first weights, and whether they come from labelled rows of every class."""
+        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
+        whole = bool(np.bincount(task.rows.labeled_codes(), minlength=m).all())
+        if start is not None or whole:
+            return first_state(task, start, self.tol), True
+        return from_shares(task, lam, LOOSE_TOL), False
+
+
 def _message(clash: Clash, labels: PartialLabels) -> str:
     """Describe which rows cannot have classes in such numbers."""
     rows: Index = labels.unlabeled[clash.rows]
     names = " or ".join(repr(label) for label in labels.classes[clash.classes].tolist())
-    listed = ", ".join(str(row) for row in rows[:MOST_LISTED].tolist())
-    more = ", ..." if len(rows) > MOST_LISTED else ""
     return (
         f"evidence and class shares are at odds: {len(rows)} of the {len(labels.unlabeled)} "
-        f"unlabelled rows (rows {listed}{more}) can only have {names}, and by the "
+        f"unlabelled rows ({_listed(rows)}) can only have {names}, and by the "
         f"class shares only {clash.room:.0f} rows do. Set class_prior to None, which follows "
         "the evidence, or to other shares, or let these rows have other classes."
     )
+
+
+def _listed(rows: Index) -> str:
+    """List some rows."""
+    listed = ", ".join(str(row) for row in rows[:MOST_LISTED].tolist())
+    return f"rows {listed}{', ...' if len(rows) > MOST_LISTED else ''}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.evidence import TakesEvidence
 from semisvm.estimators.parameters import (
     BalanceParameters,
     KernelParameters,
@@ -19,7 +19,7 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.maps.paths import PathMap, fit_paths
-from semisvm.methods.gradient_descent import descend
+from semisvm.methods.gradient_descent import descend, possible_outputs
 from semisvm.methods.loop import LOOSE_TOL, Level, rising, settling
 from semisvm.methods.solution import Solution, joined, one_vs_rest, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
@@ -37,9 +37,7 @@ FURTHER = 0.01
 
 
 @parameters
-class GradientDescentClassifier(
-    BalanceParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
-):
+class GradientDescentClassifier(BalanceParameters, WarmSolverParameters, TakesEvidence):
     """Base of the classifiers that descend on a smooth objective; they differ in the features.
 
     Parameters
@@ -124,7 +122,7 @@ class GradientDescentClassifier(
             start, rounds = assigned.w, assigned.n_iter
         pairs = zip(parts, start.reshape(-1, len(parts)).T, strict=True)
         found = [self._descend(part, one, keep_mean=True) for part, one in pairs]
-        solution = joined(found, [part.rows.all.outputs() for part in parts])
+        solution = joined(found, possible_outputs(task, [p.rows.all.outputs() for p in parts]))
         solution.n_iter += rounds
         task.rows.all.score(solution.w)
         _compare_shares(task, missed)
@@ -180,6 +178,11 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     against the rest is a problem of its own, with the mean output of the start. If the
     predictions end further from the class shares than those of the supervised machine, this
     one is often more accurate, and ``trace_.notes`` has a note of it.
+
+    A row with evidence counts partly like a labelled one. With p(y) ~ q(y)^evidence_weight and
+    s = |p(1) - p(-1)|, its loss is the squared hinge of the likelier label, times s, and
+    exp(-3 f^2), times 1 - s. With more classes the odds of a class against the rest are those
+    of p, relative to equal probabilities.
 
     References
     ----------

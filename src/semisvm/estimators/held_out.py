@@ -209,6 +209,7 @@ class HeldOut:
         # a solver may publish what it found on its estimator
         self._estimator, self._labels = clone(estimator), labels
         self._grounds, self._shares = grounds, shares
+        self._rates = estimator._noise_rates(labels)
         own = getattr(estimator, "hierarchy", None)
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
         self._last: tuple[MappedRowsCache, MappedRows, dict[str, Any]] | None = None
@@ -226,14 +227,16 @@ class HeldOut:
         outside : array of row indices
             Rows that take no part in the fit.
         """
-        rest = self._labels.without(fold)
+        rest, rates, recorder = self._labels.without(fold), self._rates, Recorder()
         if len(outside):
-            rest = rest.of_rows(kept_rows(len(rest.codes), outside))
+            kept = kept_rows(len(rest.codes), outside)
+            rest, rates = rest.of_rows(kept), None if rates is None else rates[kept]
         prior = self._prior_without(np.setdiff1d(fold, outside))
         grounds = self._grounds.without(outside)
         ground, besides = self._ground_of(grounds, outside)
         estimator, weight = self._estimator, grounds.weight
-        task = estimator._task(ground.design, rest, prior, weight, self._hierarchy, Recorder())
+        rest = estimator._doubted(rest, ground.features, rates, weight, recorder)
+        task = estimator._task(ground.design, rest, prior, weight, self._hierarchy, recorder)
         solution = estimator._solve_task(task, None, **besides)
         estimator._publish_weights(*decoded(ground.design, solution.w), self._hierarchy)
         return FoldModel(estimator.coef_, estimator.intercept_, ground.kernel_map)

@@ -6,7 +6,8 @@ and each row of its trace a subtask. The hooks of a subtask get the row as ``met
 those who set callbacks, since it imports progress bars too.
 
 Most classifiers of other packages treat the marker of unlabelled rows as a class, so they are
-fitted to the labelled rows.
+fitted to the labelled rows. Those of ``sklearn.semi_supervised`` know -1 as the only marker, so
+they are fitted to codes of the classes where labels are texts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,15 +16,21 @@ from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.designs import Floats
 from semisvm.designs.validation import take_rows
-from semisvm.labels.partial import given_labels, is_unlabeled, label_array
-from semisvm.solvers.trace import Callback, TraceRow
+from semisvm.labels.partial import (
+    UNLABELED_CODE,
+    encode,
+    given_labels,
+    is_unlabeled,
+    label_array,
+)
+from semisvm.solvers.trace import Callback
 
 SEMI_SUPERVISED = "sklearn.semi_supervised"
 INNER = ("estimator", "final_estimator", "base_estimator")
@@ -40,14 +47,48 @@ def takes_unlabeled(estimator: Any) -> bool:
     stated = getattr(estimator, "takes_unlabeled", None)
     if stated is not None:
         return bool(stated)
+    return (
+        _has_marker(estimator) or needs_codes(estimator) or any(_ends(estimator, takes_unlabeled))
+    )
+
+
+def needs_codes(estimator: Any) -> bool:
+    """Return whether unlabelled rows must be -1, as for those of ``sklearn.semi_supervised``."""
     if any(kind.__module__.startswith(SEMI_SUPERVISED) for kind in type(estimator).__mro__):
         return True
+    return not _has_marker(estimator) and any(_ends(estimator, needs_codes))
+
+
+def _has_marker(estimator: Any) -> bool:
+    return not hasattr(estimator, "steps") and "unlabeled" in _parameters(estimator)
+
+
+def _ends(estimator: Any, test: Callable[[Any], bool]) -> Iterator[bool]:
+    """Test what a pipeline or a meta-estimator ends in."""
     if hasattr(estimator, "steps"):
-        return takes_unlabeled(estimator.steps[-1][1])
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    if "unlabeled" in parameters:
-        return True
-    return any(takes_unlabeled(parameters[name]) for name in INNER if parameters.get(name))
+        yield test(estimator.steps[-1][1])
+        return
+    inner = _parameters(estimator)
+    yield from (test(inner[name]) for name in INNER if inner.get(name))
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+
+
+class _OfCodes:
+    """A fitted model of codes of classes, which predicts the classes."""
+
+    def __init__(self, model: Any, classes: NDArray[Any]) -> None:
+        self.model, self.classes_ = model, classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.classes_[self.model.predict(X)])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "model" not in vars(self):  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.model, name)
 
 
 def fit_partly(
@@ -81,10 +122,18 @@ def fit_partly(
         X, y = take_rows(X, rows), given_labels(label_array(y)[rows])
         sample_weight = None if sample_weight is None else sample_weight[rows]
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if needs_codes(estimator) and not _is_coded(y, unlabeled):
+        labels = encode(y, unlabeled)
+        return _OfCodes(clone(estimator).fit(X, labels.codes, **given), labels.classes)
     name = evidence_argument(estimator)
     if evidence is not None and name is not None:
         given[name] = evidence
     return clone(estimator).fit(X, y, **given)
+
+
+def _is_coded(y: ArrayLike, unlabeled: Any) -> bool:
+    """Return whether labels are integers, and -1 for unlabelled rows."""
+    return unlabeled == UNLABELED_CODE and label_array(y).dtype.kind in "iu"
 
 
 def evidence_argument(estimator: Any) -> str | None:
@@ -105,7 +154,7 @@ def require_evidence(estimators: Mapping[str, Any]) -> None:
     if all(evidence_argument(estimator) is None for estimator in estimators.values()):
         raise ValueError(
             f"evidence would have no effect: {', '.join(estimators)} cannot use it. "
-            "TransductiveSVC and AnnealedSVC can."
+            "TransductiveSVC, AnnealedSVC, GradientTSVC and the maxent classifiers can."
         )
 
 
@@ -188,15 +237,21 @@ def fit_task(estimator: Any) -> Iterator[None]:
     context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={})
 
 
-def row_hook(estimator: Any) -> Callback | None:
-    """Return what is called with each row of the trace of a fit; None if nothing listens."""
+def subtask_hook(estimator: Any) -> Callable[[str, Any], bool] | None:
+    """Return what is called with the name and metadata of each subtask; None if nothing listens."""
     context = vars(estimator).get(CONTEXT)
     if context is None:
         return None
 
-    def called(row: TraceRow) -> bool:
-        task = context.subcontext(task_name=row["phase"])
-        task.call_on_fit_task_begin(estimator=estimator, metadata=row)
-        return bool(task.call_on_fit_task_end(estimator=estimator, metadata=row))
+    def called(name: str, metadata: Any) -> bool:
+        task = context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(estimator=estimator, metadata=metadata)
+        return bool(task.call_on_fit_task_end(estimator=estimator, metadata=metadata))
 
     return called
+
+
+def row_hook(estimator: Any) -> Callback | None:
+    """Return what is called with each row of the trace of a fit; None if nothing listens."""
+    called = subtask_hook(estimator)
+    return None if called is None else lambda row: called(row["phase"], row)

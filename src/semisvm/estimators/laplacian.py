@@ -89,10 +89,6 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         sample_weight : array-like of shape (n,), optional
             Weights of the labelled rows: one of weight two counts like two labels. The graph
             has every row once, whatever its weight.
-
-        Returns
-        -------
-        self : object
         """
         return super().fit(X, y, sample_weight)
 

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.base import Specification
+from semisvm.estimators.evidence import TakesEvidence
 from semisvm.estimators.parameters import (
     ClassPriorParameters,
     InterceptParameters,
@@ -38,7 +39,7 @@ class MaxentClassifier(
     KernelParameters,
     InterceptParameters,
     WarmSolverParameters,
-    LinearSemiSupervisedClassifier,
+    TakesEvidence,
 ):
     """Base of the classifiers with constraints on the probabilities of all classes.
 
@@ -83,7 +84,8 @@ class _ShareConstrained(MaxentClassifier):
     Attributes
     ----------
     label_distribution_ : array of shape (n, m)
-        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
+        The given labels as 0 and 1, and the probabilities of the unlabelled rows; where there is
+        evidence, p_j(y) q_j(y)^evidence_weight, scaled to sum one.
     multipliers_ : array of shape (m,)
         Multipliers of the constraints; they sum to zero.
     transduction_ : array of shape (n,)
@@ -125,7 +127,7 @@ class _ShareConstrained(MaxentClassifier):
         missed = not method.fixed and method.residual > method.residual_tol
         if missed and not task.recorder.stopped:
             self._warn(task, method.residual)
-        p = method.probabilities
+        p = method.given_evidence
         codes, state = p.argmax(axis=1), method.state
         return Solution(state.w, state.objective, rounds, state.converged, codes, p)
 
@@ -150,7 +152,12 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y and the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model. The unlabelled rows enter only
-    through the constraint. The class shares r(y) hold for the means of the probabilities,
+    through the constraint. Evidence q_j about them, a distribution over the classes, adds ::
+
+        -1/u sum_j log sum_y p_j(y) q_j(y)^evidence_weight
+
+    up to a constant: its likelihood. A row that can have one class only is a labelled one then.
+    The class shares r(y) hold for the means of the probabilities,
     not for the number of rows predicted in a class. The constraint is enforced by an
     augmented Lagrangian, whose subproblems L-BFGS solves.
 
@@ -230,7 +237,8 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     rows, and the constraint keeps them from all falling into one class. The entropy is not
     convex in W, so its weight is raised level by level from the supervised solution, each
     level starting from the last. At each level the constraint is enforced by an augmented
-    Lagrangian, whose subproblems L-BFGS solves. The result is a local minimum.
+    Lagrangian, whose subproblems L-BFGS solves. The result is a local minimum. Evidence about
+    unlabelled rows adds its likelihood, as in `ExpectationConstrainedClassifier`.
 
     Parameters
     ----------
@@ -319,7 +327,9 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     class, q_j(y) ~ p_j(y) exp(nu_y). So q is eliminated, and Newton's method minimises what is
     left, a smooth function of the weights. The objective never rises. It is not convex, so
     the result is a local minimum. The class shares r(y) hold exactly for q and approximately for p:
-    the larger ``kl_weight``, the closer.
+    the larger ``kl_weight``, the closer. Evidence e_j about rows, a distribution over the classes,
+    adds the factor e_j(y)^evidence_weight to q_j(y), as of a prior, and
+    -kl_weight/u sum_jy q_j(y) evidence_weight log e_j(y) to the objective.
 
     Parameters
     ----------

@@ -111,10 +111,6 @@ class MeanSVC(
             Factors of the costs of the rows, and their weights in the means: a row of weight two
             counts like two rows. The smallest weight counts as one row if the others are whole
             multiples of it, otherwise the mean weight does.
-
-        Returns
-        -------
-        self : MeanSVC
         """
         return super().fit(X, y, sample_weight)
 

@@ -90,18 +90,8 @@ class NewtonSVC(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            In parts it is a Dask array or dataframe with all columns in each chunk, or a list of
-            RowsOnDisk. Workers of the current ``distributed.Client`` then do the work, or threads
-            of this process if there is none, and the results over rows are Dask arrays.
-        y : array-like or Dask array of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like or Dask array of shape (n,), optional
             A row of weight two counts like two copies of the row, one of weight zero like none.
-
-        Returns
-        -------
-        self : NewtonSVC
         """
         return super().fit(X, y, sample_weight)
 

@@ -4,13 +4,15 @@ An estimator declares its parameters as annotated names with defaults, and inher
 it shares. To change the default of an inherited one, it declares that one again.
 
 The same holds for their documentation: a docstring describes what is special about its class,
-and inherits the other parameters and attributes. Defaults are added from the declarations.
+and inherits the other parameters and attributes; that of ``fit`` inherits those of the bases' fits.
+Defaults are added from the declarations.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, make_dataclass
-from inspect import cleandoc, get_annotations
+from inspect import cleandoc, get_annotations, signature
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from numpy.typing import ArrayLike
@@ -20,12 +22,13 @@ from semisvm.solvers.trace import Callback
 
 Kernel = str | Callable[..., float]
 ClassPrior = ArrayLike | Mapping[Any, float] | str | None
+LabelNoise = ArrayLike | Mapping[Any, float] | None
 
 T = TypeVar("T")
 DECLARED = "_declared_parameters"
 """Attribute of a class: name -> `Declared`, of what it declares itself."""
 SECTIONS = "_docstring_sections"
-"""Attribute of a class: title -> text, of the docstring that was written for it."""
+"""Attribute of a class or function: title -> text, of the docstring that was written for it."""
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
@@ -63,6 +66,7 @@ def parameters(cls: type[T]) -> type[T]:
     if cls.__doc__:  # python -OO has none
         setattr(cls, SECTIONS, _sections(cls.__doc__))
         cls.__doc__ = _documentation(cls, {name: merged[name].default for name in order})
+        _document_fit(cls)
     about = {"__doc__": cls.__doc__, "__module__": cls.__module__}
     made = make_dataclass(cls.__name__, fields, eq=False, repr=False, namespace=about)
     cls.__init__ = made.__init__  # type: ignore[misc, method-assign]
@@ -87,10 +91,10 @@ def _sections(docstring: str) -> dict[str, str]:
     return {"": text} | dict(zip(rest[::2], rest[1::2], strict=True))
 
 
-def _entries(cls: type, title: str) -> dict[str, str]:
+def _entries(parts: Sequence[Any], title: str) -> dict[str, str]:
     """Return what a class and its bases describe in a section, by name, those of all first."""
     found: dict[str, str] = {}
-    for part in reversed(cls.__mro__):
+    for part in reversed(parts):
         section = vars(part).get(SECTIONS, {}).get(title, "")
         found |= {entry.partition(" :")[0]: entry.rstrip() for entry in ENTRY.split(section)}
     del found[""]  # there is nothing before the first entry of a section
@@ -102,15 +106,33 @@ def _documentation(cls: type, defaults: Mapping[str, Any]) -> str:
 
     Parameters are in the order of the signature.
     """
-    described = _entries(cls, "Parameters")
+    described = _entries(cls.__mro__, "Parameters")
     listed = []
     for name in filter(described.__contains__, defaults):
         head, *text = described[name].split("\n")
         default = repr(defaults[name]).replace("'", '"')
         listed.append("\n".join((f"{head}, default={default}", *text)))
-    merged = {"Parameters": listed, "Attributes": _entries(cls, "Attributes").values()}
+    merged = {"Parameters": listed, "Attributes": _entries(cls.__mro__, "Attributes").values()}
     sections = {"": "", **{title: "\n".join(found) for title, found in merged.items() if found}}
     sections |= {k: text for k, text in vars(cls)[SECTIONS].items() if k not in merged}
+    return _joined(sections)
+
+
+def _document_fit(cls: type) -> None:
+    """Complete the docstring of the fit of a class by those of its bases."""
+    fit = vars(cls).get("fit")
+    if fit is None or not fit.__doc__:
+        return
+    setattr(fit, SECTIONS, _sections(fit.__doc__))
+    fits = [vars(part)["fit"] for part in cls.__mro__ if hasattr(vars(part).get("fit"), SECTIONS)]
+    described = _entries(fits, "Parameters")
+    named = filter(described.__contains__, signature(fit).parameters)
+    inherited = ChainMap(*(vars(each)[SECTIONS] for each in fits))
+    listed = "\n".join(described[name] for name in named)
+    fit.__doc__ = _joined({**inherited, "Parameters": listed})
+
+
+def _joined(sections: Mapping[str, str]) -> str:
     return "\n\n".join(
         f"{title}\n{'-' * len(title)}\n{text.rstrip()}" if title else text.rstrip()
         for title, text in sections.items()
@@ -271,7 +293,7 @@ class BalanceParameters(ClassPriorParameters):
 
 @parameters
 class EvidenceParameters:
-    """Parameters of evidence about unlabelled rows, which `fit` takes.
+    """Parameters of evidence about unlabelled rows, which `fit` takes, and about wrong labels.
 
     Parameters
     ----------
@@ -280,6 +302,24 @@ class EvidenceParameters:
         minus ``evidence_weight`` times the logarithm of its probability q, up to a constant.
         At 1 evidence that is sure by a factor of 7 outweighs a row at the margin; at 0 only
         labels of probability zero matter. None is 0.2.
+    label_noise : float, dict, array-like of shape (n,) or None
+        Probability that a given label is wrong: of all labels, by class (those that are not named
+        are right), or of each row, where no fold leaves rows out. A label that the others
+        contradict is taken back; it counts as evidence about its row, which gets a label like the
+        unlabelled ones. ``trace_.notes`` says which rows these are. None trusts all labels.
+    """
+
+    _: KW_ONLY
+    evidence_weight: float | None = None
+    label_noise: LabelNoise = None
+
+
+@parameters
+class ClassesParameters:
+    """Parameter of classes without a label.
+
+    Parameters
+    ----------
     classes : array-like of shape (m,) or None
         All classes, where some have no label yet; None takes those of the labels. A class
         without labels needs ``class_prior`` or evidence. If there are two classes and one has
@@ -287,7 +327,6 @@ class EvidenceParameters:
     """
 
     _: KW_ONLY
-    evidence_weight: float | None = None
     classes: ArrayLike | None = None
 
 

@@ -149,6 +149,7 @@ OPTIONS = {
     "unlabeled_weight": "--unlabeled-weight",
     "class_prior": "--prior",
     "class_weight": "--class-weight",
+    "label_noise": "--label-noise",
     "n_jobs": "--jobs",
     "kernel": "--kernel",
 }
@@ -156,6 +157,7 @@ OPTIONS = {
 
 SUPERVISED = Suits(needs_unlabeled=False, uses_prior=False)
 SEMI = ("reg", "unlabeled_weight", "class_prior", "n_jobs")
+EVIDENCE = ("evidence_weight", "label_noise")
 MEANS = ("C", "C_unlabeled", "class_prior", "kernel", "n_jobs", "balance_tol")
 MAXENT = Suits(probabilities=True)
 GRAPH = Suits(uses_prior=False)
@@ -178,7 +180,7 @@ METHODS: tuple[Method, ...] = (
         "TransductiveSVC",
         "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
         Suits(),
-        (*SEMI, "kernel", "loss", "balance_tol", "evidence_weight"),
+        (*SEMI, "kernel", "loss", "balance_tol", *EVIDENCE),
         Cost(entry=500),
         auto=True,
         varies=("reg", "latent"),
@@ -189,7 +191,7 @@ METHODS: tuple[Method, ...] = (
         "AnnealedSVC",
         "deterministic annealing: soft labels that harden; depends less on its start",
         Suits(),
-        (*SEMI, "kernel", "loss", "temperature", "balance_tol", "evidence_weight"),
+        (*SEMI, "kernel", "loss", "temperature", "balance_tol", *EVIDENCE),
         Cost(entry=2_000),
         auto=True,
     ),
@@ -199,7 +201,7 @@ METHODS: tuple[Method, ...] = (
         "GradientTSVC",
         "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
         Suits(),
-        (*SEMI, "kernel", "balance_tol"),
+        (*SEMI, "kernel", "balance_tol", *EVIDENCE),
         Cost(entry=500),
         auto=True,
         varies=("rbf", "latent"),
@@ -210,7 +212,7 @@ METHODS: tuple[Method, ...] = (
         "LowDensitySeparation",
         "low density separation: distances along the data; for thousands of rows, not more",
         Suits(),
-        (*SEMI, "balance_tol"),
+        (*SEMI, "balance_tol", *EVIDENCE),
         Cost(entry=500, triple=2),
     ),
     Method(
@@ -222,7 +224,6 @@ METHODS: tuple[Method, ...] = (
         MEANS,
         Cost(entry=1_800),
         fixed={"method": "iter"},
-        auto=True,
     ),
     Method(
         "means3vm-mkl",
@@ -298,7 +299,7 @@ METHODS: tuple[Method, ...] = (
         "EntropyRegularizedClassifier",
         "maxent with low entropy on the unlabelled rows and class shares as constraints",
         MAXENT,
-        (*SEMI, "kernel", "constraint_tol"),
+        (*SEMI, "kernel", "constraint_tol", *EVIDENCE),
         Cost(entry=15_000),
     ),
     Method(
@@ -307,7 +308,7 @@ METHODS: tuple[Method, ...] = (
         "ExpectationConstrainedClassifier",
         "maxent whose mean probabilities on the unlabelled rows are the class shares",
         MAXENT,
-        ("reg", "class_prior", "kernel", "n_jobs", "constraint_tol"),
+        ("reg", "class_prior", "kernel", "n_jobs", "constraint_tol", *EVIDENCE),
         Cost(entry=1_000),
     ),
     Method(
@@ -316,7 +317,7 @@ METHODS: tuple[Method, ...] = (
         "PosteriorRegularizedClassifier",
         "maxent pulled towards soft labels that keep the class shares",
         MAXENT,
-        ("reg", "class_prior", "kernel", "n_jobs", "kl_weight"),
+        ("reg", "class_prior", "kernel", "n_jobs", "kl_weight", *EVIDENCE),
         Cost(entry=1_500),
     ),
     Method(

@@ -42,6 +42,7 @@ INSTEAD = {
     "OneVsRestClassifier": "the estimator alone, which handles many classes",
     "OneVsOneClassifier": "the estimator alone, which handles many classes",
     "OutputCodeClassifier": "the estimator alone, which handles many classes",
+    "ClassifierChain": "MultiLabelSVC",
     "CalibratedClassifierCV": "CalibratedPartialClassifier of semisvm.model_selection",
     "cross_val_predict": "compare or audit_labels of semisvm.model_selection",
 }
@@ -113,14 +114,23 @@ def refuse_wrapper(unlabeled: Any) -> None:
     What it passes on does not show that: most meta-estimators encode y first, so that the marker
     -1 arrives as class 0. Therefore the callers are examined.
     """
-    for name, known in _wrappers():
-        if known is not None and np.any(is_unlabeled(known, unlabeled)):
-            raise ValueError(
-                f"{name} treats the marker of unlabelled rows, {unlabeled!r}, as a class, so its "
-                f"predictions would be wrong. Use {INSTEAD.get(name, 'the estimator alone')}, or "
-                f"give {name} the labelled rows only. If {unlabeled!r} is a class here, set "
-                "unlabeled= to another value."
-            )
+    held = ((name, known) for name, known in _wrappers() if known is not None)
+    names = [name for name, known in held if _has_marked(known, unlabeled)]
+    if names:
+        name = names[-1]  # the outermost one, which the user has called
+        raise ValueError(
+            f"{name} treats the marker of unlabelled rows, {unlabeled!r}, as a class, so its "
+            f"predictions would be wrong. Use {INSTEAD.get(name, 'the estimator alone')}, or "
+            f"give {name} the labelled rows only. If {unlabeled!r} is a class here, set "
+            "unlabeled= to another value."
+        )
+
+
+def _has_marked(labels: Any, unlabeled: Any) -> bool:
+    """Return whether some of the labels, or classes, that a caller holds are the marker."""
+    several = isinstance(labels, list) and len(labels) > 0 and np.ndim(labels[0]) == 1
+    columns = labels if several else np.atleast_2d(np.transpose(labels))
+    return any(bool(np.any(is_unlabeled(column, unlabeled))) for column in columns)
 
 
 def _wrappers() -> Iterator[tuple[str, Any]]:
@@ -132,7 +142,8 @@ def _wrappers() -> Iterator[tuple[str, Any]]:
                 holder = frame.f_locals.get(local)
                 if isinstance(holder, BaseEstimator):
                     name = type(holder).__name__ if local != ENCODER else frame.f_code.co_name
-                    y = frame.f_locals.get("y") if name in INSTEAD else None
+                    given = frame.f_locals.get("y", frame.f_locals.get("Y"))
+                    y = given if name in INSTEAD else None
                     yield name, vars(holder).get("classes_", y)
         frame = frame.f_back
 

@@ -38,8 +38,8 @@ from semisvm.methods.solution import BALANCE_TOL
 from semisvm.solvers.trace import Recorder
 
 PULL = 2.0
-SLOPE = 2.0
-"""Sum of the weights to which they are drawn."""
+SLOPE = 1.0
+"""Sum of the weights to which they are drawn. With 2 committees of 20 labels were too sure."""
 LARGEST = 150.0
 SMALLEST = 1e-9
 """Bounds of a weight, for scores that separate all rows, or carry no information."""

@@ -14,7 +14,8 @@ from semisvm.estimators.parameters import (
     WarmSolverParameters,
     parameters,
 )
-from semisvm.methods.loop import decades, rising, settling
+from semisvm.methods.loop import decades, growing, rising, settling
+from semisvm.methods.sample_sizes import sample_sizes
 from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import without_unlabeled_rows
 from semisvm.methods.transductive import LABEL_STEPS, Switching, assigning, finish_many, finish_two
@@ -167,17 +168,26 @@ class TransductiveSVC(
             return without_unlabeled_rows(task, self.tol)
         self._check_label_step(task)
         rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
-        levels = settling(lam, self.tol)
+        sizes = self._sample_sizes(task, start)
+        task = task.sampled(sizes[0] if sizes else None)
+        levels = settling(lam, self.tol, sizes)
         state, whole = self._start(task, start, lam)
         if start is None and whole:
-            levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
+            levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol, sizes)
         return finish_two(
-            Switching(task, state, self.max_switches),
+            Switching(task, state, self.max_switches, sizes),
             levels,
             lam=lam,
             max_rounds=self.max_iter,
             balance_tol=self.balance_tol,
+            growth=growing(lam, self.tol, sizes, sizes[0] + 1 if sizes else None),
         )
+
+    def _sample_sizes(self, task: Task, start: Floats | None) -> tuple[int, ...]:
+        """Return the sizes of the samples of the path, if there is one."""
+        if start is not None or self.max_switches is not None or self.label_step != "exact":
+            return ()
+        return sample_sizes(task)
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
@@ -186,11 +196,15 @@ class TransductiveSVC(
             return without_unlabeled_rows(task, self.tol)
         self._check_label_step(task)
         self._check_forbidden(task)
-        levels = settling(lam, self.tol)
+        sizes = self._sample_sizes(task, start)
+        task = task.sampled(sizes[0] if sizes else None)
+        levels = settling(lam, self.tol, sizes)
         state, whole = self._start(task, start, lam)
         if start is None and whole and self.annealing_rate is not None:
-            levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)
+            rate = float(self.annealing_rate)
+            levels = rising(FIRST_WEIGHT_OF_MANY, lam, rate, self.tol, sizes)
         elif start is None and whole:
-            levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
-        method = assigning(task, state, self.label_step, self.max_switches)
-        return finish_many(method, levels, lam=lam, max_rounds=self.max_iter)
+            levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol, sizes)
+        method = assigning(task, state, self.label_step, self.max_switches, sizes)
+        growth = growing(lam, self.tol, sizes, sizes[0] + 1 if sizes else None)
+        return finish_many(method, levels, lam=lam, max_rounds=self.max_iter, growth=growth)

@@ -166,6 +166,8 @@ def spread(
         if error <= tol:
             return nu, value, steps
     nu = np.zeros(len(counts))
+    # In the cold nearly all beliefs at wrong prices are 0 or 1: there is no curvature for Newton to
+    # follow. The prices of hard labels are the limit at temperature zero.
     if temperature < COLD * rows.cost_range():
         nu = rows.exact_prices()
     nu, value, error, steps = _newton(rows, counts, temperature, nu, tol)
@@ -206,6 +208,7 @@ def _newton(
             if new >= value - noise and error <= (1.0 - 0.1 * t) * before:
                 break
             t *= 0.5
+        # the length of a direction is capped: where the slope hardly falls along it, go on
         while t >= 1.0 and new > value and float((counts - sums) @ direction) > LINEAR * slope:
             longer = nu + 2.0 * t * direction
             total, sums = rows.gibbs(longer, temperature)

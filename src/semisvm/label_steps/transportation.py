@@ -252,6 +252,7 @@ def _balanced(
     if has_weights(mass):
         return _balanced_masses(costs, prices, labels, mass, excess, reach, limit)
     known = (costs, prices, labels, mass, excess, reach, limit)
+    # in parts, so that Ctrl-C is handled between them
     state, heaps = kernels.UNFINISHED, _no_heaps(len(prices))
     while state in GOES_ON:
         heaps = _with_room(heaps, state)
@@ -269,6 +270,8 @@ def _balanced_masses(
     limit: Floats,
 ) -> bool:
     """Move parts of rows; only the limit has changed if the result is False."""
+    # A call may end between two paths, with rows in parts that labels cannot express. So a try
+    # works on copies, and is thrown away if its reach was too short.
     n, m = costs.shape
     amount, place = np.zeros(n * m), np.full(n * m, kernels.NONE)
     pieces = np.arange(n) * m + labels
@@ -369,12 +372,17 @@ def exact(
 
 def transport(rows: CostRows, counts: Counts, prices: Floats | None) -> Floats:
     """Label rows at the least cost under nonzero counts; return the prices."""
+    # The cheapest class at any prices is optimal for the counts that it happens to give. So prices
+    # near the final ones leave a small excess, and only that is moved along shortest paths.
     nu = _sample_prices(rows, counts) if prices is None else prices.copy()
     excess, growth = rows.assign(nu) - counts, 1.0
     if rows.has_weights:
+        # sums of masses are rounded; a tiny excess would ask for a path of its own
         excess[np.abs(excess) <= kernels.ROUNDING * counts.sum()] = 0.0
     while excess.any():
         reach = _reach(rows, nu, int(np.abs(excess).sum()), growth)
+        # Without masses, what was moved before the reach proved too short stays: labels are
+        # cheapest at the prices after every path, so the next try has only the rest of the excess.
         if rows.balance(nu, excess, reach):
             break
         if reach == np.inf:
@@ -415,6 +423,8 @@ def with_high_costs(costs: Floats) -> Floats:
 def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
     """Estimate how expensive a move may get, from the gaps of a sample of the rows."""
     n, m = rows.n_rows, len(nu)
+    # most rows are far from a tie and would fill the heaps for nothing; the entries that the paths
+    # may take are those with the smallest gaps
     entries = growth * (ENTRIES_PER_ROW * n_moves + ENTRIES_PER_PAIR * m * m)
     if entries >= n * (m - 1):
         return np.inf

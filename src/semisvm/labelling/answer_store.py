@@ -1,4 +1,9 @@
-"""The answers of a labelling session, as a function of its events."""
+"""The answers of a labelling session, as a function of its events.
+
+Each person has one answer per row. The label of a row is the one that was settled, or the one that
+all who answered agree on. Where they differ, the row is disputed: it keeps the first answer for
+what is shown, and has no label to learn from until it is settled.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,7 +14,8 @@ from semisvm.labelling.records import FILE, LabelingError, Record
 from semisvm.text import plain
 
 ANSWER, SKIP, REMOVE, CLASS, UNDO = "answer", "skip", "remove", "class", "undo"
-CHANGES = (ANSWER, SKIP, REMOVE, CLASS)
+SETTLE = "settle"
+CHANGES = (ANSWER, SKIP, REMOVE, CLASS, SETTLE)
 """Kinds of events that can be undone."""
 LONGEST_CLASS = 200
 
@@ -22,7 +28,7 @@ class Event(Record):
     ----------
     seq : int
         Its number; the order of events is that of their numbers.
-    kind : {"answer", "skip", "remove", "class", "undo"}
+    kind : {"answer", "skip", "remove", "class", "settle", "undo"}
     rows : tuple of int
         From 0.
     value : str or None
@@ -33,6 +39,10 @@ class Event(Record):
         About the answer: ``reason``, ``client``, ``seen_guess``, ``comment``; ``none`` of a row
         that was skipped since it belongs to no class; ``guess`` and ``scores`` of the
         model that had not seen the row, and ``labels``, to how many it was fitted.
+    by : str or None
+        Who made it; None where one person works without a name.
+    time : str or None
+        When it was kept.
     """
 
     seq: int
@@ -41,6 +51,8 @@ class Event(Record):
     value: str | None = None
     of: int | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    by: str | None = None
+    time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,11 +67,15 @@ class Mark:
         None for a skipped row.
     facts : dict
         Of the event.
+    by, time : str or None
+        Of the event.
     """
 
     seq: int
     value: str | None
     facts: Mapping[str, Any]
+    by: str | None = None
+    time: str | None = None
 
     @property
     def reason(self) -> str:
@@ -77,10 +93,25 @@ class Mark:
         return self.value is None and bool(self.facts.get("none"))
 
 
+SETTLED = True
+Whose = str | bool | None
+"""Whose answer to a row: that of a person, of somebody without a name, or `SETTLED`."""
+
+
 @dataclass
 class _Done:
     event: Event
-    before: dict[int, Mark | None]
+    before: dict[tuple[int, Whose], Mark | None]
+
+    def left(self, whose: Whose) -> int:
+        """Return the number of the answer that the change has left there; 0 for none."""
+        is_own = whose == whose_of(self.event) and self.event.kind != REMOVE
+        return self.event.seq if is_own else 0
+
+
+def whose_of(event: Event) -> Whose:
+    """Return whose answer an event is."""
+    return SETTLED if event.kind == SETTLE else event.by
 
 
 class AnswerStore:
@@ -96,26 +127,39 @@ class AnswerStore:
     Attributes
     ----------
     marks : dict
-        Row -> `Mark`; rows that are not there are open.
+        Row -> `Mark`, its label; rows that are not there are open.
+    disputed : set of int
+        Rows whose answers differ and that are not settled.
+    shared : set of int
+        Rows that two people or more have answered.
     classes : list of str
     counts : Counter
         Class -> rows with this answer.
     queries : Counter
         Reason -> rows that were answered or skipped for it.
     n_skipped : int
+    given_by : Counter
+        Person -> rows that they have answered, by name.
+    undone : dict
+        Request -> the change that it has undone.
     """
 
     def __init__(self, given: Mapping[int, str], classes: Iterable[str] = ()) -> None:
-        self.marks: dict[int, Mark] = {
-            row: Mark(0, value, {"reason": FILE}) for row, value in given.items()
-        }
-        found = sorted(set(given.values()))
+        self.marks: dict[int, Mark] = {}
+        self.disputed: set[int] = set()
+        self.shared: set[int] = set()
         self.classes: list[str] = []
-        self.add_classes([*classes, *found])
-        self.counts: Counter[str] = Counter(given.values())
+        self.counts: Counter[str] = Counter()
         self.queries: Counter[str] = Counter()
         self.n_skipped = 0
+        self.given_by: Counter[str] = Counter()
+        self.undone: dict[str, Event] = {}
+        self._own: dict[int, dict[Whose, Mark]] = {}
         self._done: list[_Done] = []
+        for row, value in given.items():
+            self._put(row, None, Mark(0, value, {"reason": FILE}))
+        self.queries.clear()  # nobody was asked
+        self.add_classes([*classes, *sorted(set(given.values()))])
 
     @property
     def n_answered(self) -> int:
@@ -123,8 +167,56 @@ class AnswerStore:
         return len(self.marks) - self.n_skipped
 
     def answers(self) -> dict[int, str]:
-        """Return row -> answer."""
-        return {row: m.value for row, m in self.marks.items() if m.value is not None}
+        """Return row -> label; disputed rows have none."""
+        found = self.disputed
+        return {
+            row: m.value
+            for row, m in self.marks.items()
+            if m.value is not None and row not in found
+        }
+
+    def singles(self, row: int) -> dict[str | None, Mark]:
+        """Return person -> answer, as each has given it."""
+        own = self._own.get(row, {})
+        return {by: mark for by, mark in own.items() if not isinstance(by, bool)}
+
+    def who(self) -> dict[int, tuple[str, str]]:
+        """Return row -> whose label it is, and when it was given; without names, nothing."""
+        if not self.given_by:
+            return {}
+        found = {}
+        for row, mark in self.marks.items():
+            if mark.value is None or row in self.disputed:
+                continue
+            same = [by or "" for by, one in self.singles(row).items() if one.value == mark.value]
+            by = mark.by or "" if self.settled(row) is mark else "; ".join(same)
+            found[row] = by, mark.time or ""
+        return found
+
+    def settled(self, row: int) -> Mark | None:
+        """Return the label that was settled, if any."""
+        return self._own.get(row, {}).get(SETTLED)
+
+    def mark_of(self, row: int, by: str | None) -> Mark | None:
+        """Return the answer of a person; of somebody without a name, the label of the row.
+
+        A label of the file is everybody's, until somebody corrects it.
+        """
+        mark = self.marks.get(row)
+        if by is None or (mark is not None and not mark.seq):
+            return mark
+        return self._own.get(row, {}).get(by)
+
+    def marks_of(self, by: str | None) -> dict[int, Mark]:
+        """Return row -> `mark_of` for all rows that have one."""
+        if by is None:
+            return dict(self.marks)
+        found = ((row, self.mark_of(row, by)) for row in self.marks)
+        return {row: mark for row, mark in found if mark is not None}
+
+    def kind_of_answer(self, row: int) -> str:
+        """Return what an answer by somebody without a name is: it overrules those of people."""
+        return SETTLE if any(by is not None for by in self.singles(row)) else ANSWER
 
     def rejected(self) -> list[int]:
         """Return the rows that belong to none of the classes."""
@@ -147,12 +239,25 @@ class AnswerStore:
         if event.kind == UNDO:
             self._undo(event)
             return
-        self._done.append(_Done(event, {row: self.marks.get(row) for row in event.rows}))
         # a journal may be opened with other classes than it was written with
         self.add_classes([] if event.value is None else [event.value])
+        mark = Mark(event.seq, event.value, event.facts, event.by, event.time)
+        done = _Done(event, {})
         for row in event.rows:
-            mark = Mark(event.seq, event.value, event.facts)
-            self._put(row, None if event.kind == REMOVE else mark)
+            for whose in self._changed(event, row):
+                done.before[row, whose] = self._own.get(row, {}).get(whose)
+                self._put(row, whose, mark if done.left(whose) else None)
+        self._done.append(done)
+
+    def _changed(self, event: Event, row: int) -> list[Whose]:
+        """Return whose answers to a row an event changes."""
+        if event.kind == SETTLE:
+            return [SETTLED]
+        own = self._own.get(row, {})
+        if event.by is None:  # nobody in particular takes back what all have said
+            return list(own) if event.kind == REMOVE else [None]
+        given = own.get(None)
+        return [event.by] if given is None or given.seq else [event.by, None]
 
     def rows_of(self, event: Event) -> tuple[int, ...]:
         """Return the rows that an event changes."""
@@ -161,7 +266,26 @@ class AnswerStore:
         undone = (done.event.rows for done in self._done if done.event.seq == event.of)
         return next(undone, ())
 
-    def _put(self, row: int, mark: Mark | None) -> None:
+    def _put(self, row: int, whose: Whose, mark: Mark | None) -> None:
+        own = self._own.setdefault(row, {})
+        before = own.pop(whose, None)
+        if mark is not None:
+            own[whose] = mark
+        if isinstance(whose, str):
+            is_answer, was_answer = (m is not None and m.value is not None for m in (mark, before))
+            self.given_by[whose] += is_answer - was_answer
+        if not own:
+            del self._own[row]
+        singles = [mark for by, mark in own.items() if by is not SETTLED]
+        answers = [mark for mark in singles if mark.value is not None]
+        differ = len({mark.value for mark in answers}) > 1
+        (self.disputed.add if differ and SETTLED not in own else self.disputed.discard)(row)
+        (self.shared.add if len(answers) > 1 else self.shared.discard)(row)
+        first = min(answers or singles, key=lambda mark: mark.seq, default=None)
+        self._show(row, own.get(SETTLED, first))
+
+    def _show(self, row: int, mark: Mark | None) -> None:
+        """Give a row its label."""
         old = self.marks.pop(row, None)
         if old is not None:
             self._count(old, -1)
@@ -176,7 +300,9 @@ class AnswerStore:
         else:
             self.counts[mark.value] += by
 
-    def last(self, client: str | None = None, until: int = 0) -> Event | None:
+    def last(
+        self, client: str | None = None, until: int = 0, by: str | None = None
+    ) -> Event | None:
         """Return the last change that is not undone.
 
         Parameters
@@ -185,9 +311,13 @@ class AnswerStore:
             Of one client; by default of all.
         until : int
             Changes up to this number count as those of any client.
+        by : str, optional
+            Of one person; by default of all.
         """
         for event in (done.event for done in reversed(self._done)):
-            if client is None or event.facts.get("client") == client or event.seq <= until:
+            is_theirs = by is None or event.by == by
+            is_here = client is None or event.facts.get("client") == client or event.seq <= until
+            if is_theirs and is_here:
                 return event
         return None
 
@@ -197,9 +327,13 @@ class AnswerStore:
             raise LabelingError(
                 f"the class {event.value!r} has answers, so it stays. Change them first."
             )
-        for row in event.rows:
-            mark = self.marks.get(row)
-            if (0 if mark is None else mark.seq) != (0 if event.kind == REMOVE else event.seq):
+        done = next(done for done in self._done if done.event.seq == event.seq)
+        for row, whose in done.before:
+            own = self._own.get(row, {})
+            if SETTLED in own and (row, SETTLED) not in done.before:
+                raise LabelingError(f"row {row + 1} was settled since, so this stays.")
+            mark = own.get(whose)
+            if (0 if mark is None else mark.seq) != done.left(whose):
                 raise LabelingError(f"row {row + 1} was changed again since, so this stays.")
 
     def _undo(self, event: Event) -> None:
@@ -209,8 +343,10 @@ class AnswerStore:
         done = self._done.pop(place)
         if done.event.kind == CLASS and done.event.value in self.classes:
             self.classes.remove(done.event.value)
-        for row, mark in done.before.items():
-            self._put(row, mark)
+        if "request" in event.facts:
+            self.undone[event.facts["request"]] = done.event
+        for (row, whose), mark in done.before.items():
+            self._put(row, whose, mark)
 
 
 def event_of(line: Mapping[str, Any], rows: Mapping[str, int]) -> Event | None:
@@ -230,7 +366,8 @@ def event_of(line: Mapping[str, Any], rows: Mapping[str, int]) -> Event | None:
         return None
     value = line.get("value")
     facts = dict(line.get("facts", {}))
-    return Event(line["seq"], line["kind"], found, value, line.get("of"), facts)
+    who = (line.get("by"), line.get("time"))
+    return Event(line["seq"], line["kind"], found, value, line.get("of"), facts, *who)
 
 
 def line_of(event: Event, names: list[str]) -> dict[str, Any]:
@@ -249,6 +386,8 @@ def line_of(event: Event, names: list[str]) -> dict[str, Any]:
         line["value"] = event.value
     if event.of is not None:
         line["of"] = event.of
+    if event.by is not None:
+        line["by"] = event.by
     return {**line, "facts": plain(event.facts)} if event.facts else line
 
 

@@ -27,7 +27,15 @@ from semisvm.labelling.estimates import (
 )
 from semisvm.labelling.fits import FEWEST_HELD_OUT, Fitted, HeldOut, Index
 from semisvm.labelling.pool import Pool
-from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
+from semisvm.labelling.records import (
+    RANDOM,
+    UNCERTAIN,
+    ClassStatus,
+    Guess,
+    Interval,
+    PersonStatus,
+    Status,
+)
 from semisvm.model_selection.explaining import column_weights, reasons
 
 N_BECAUSE = 8
@@ -41,6 +49,9 @@ WIDE = 0.3
 """Width of the interval of the accuracy from which it is hardly known."""
 SMALL_GAIN = 0.05
 """Upper end of a gain in accuracy that is too small to go on for."""
+MANY_ANSWERS = 500
+"""Answers, of which one later one may be left out of the estimates: to make them takes longer than
+to save an answer."""
 AS_DRAWN = (RANDOM, UNCERTAIN)
 """Reasons of rows that are like any other row with the same margin: drawn at random, or from a
 random handful by the margin. Clusters, people and files have reasons of their own."""
@@ -63,7 +74,7 @@ class Assessment:
         self._slope: float | None = None
         self._sure: dict[str, tuple[float, int, int] | None] = {}
         self._held_out: HeldOut | None = None
-        self._known: tuple[Any, dict[str, Any]] | None = None
+        self._known: tuple[int, Fitted | None, dict[str, Any]] | None = None
 
     def update(self, fitted: Fitted, held_out: HeldOut | None) -> None:
         """Adjust probabilities, and what counts as sure, to held-out guesses.
@@ -154,7 +165,7 @@ class Assessment:
         """Return the guess for a row, and what speaks for it."""
         probabilities = self.probabilities(fitted, row)
         because = self._because(fitted, row)
-        seen = row in fitted.answers
+        seen = fitted.has_seen(row)
         known = self.is_calibrated and not seen
         return Guess(fitted.guess(row), probabilities, because, fitted.number, known, seen)
 
@@ -260,6 +271,7 @@ class Assessment:
         fit_error: str | None,
         saved: bool,
         notes: Sequence[str],
+        people: Sequence[PersonStatus] = (),
     ) -> Status:
         """Return how far the session is; called under its lock."""
         known = self._estimates(fitted, version)
@@ -270,7 +282,7 @@ class Assessment:
             n_answered=store.n_answered,
             n_skipped=store.n_skipped,
             n_given=given,
-            classes=known["classes"],
+            classes=self._classes(known["shares"]),
             model_number=0 if fitted is None else fitted.number,
             model_labels=0 if fitted is None else fitted.n_labels,
             method="" if fitted is None else fitted.method,
@@ -280,32 +292,34 @@ class Assessment:
             fit_error=fit_error,
             accuracy=known["accuracy"],
             curve=known["curve"],
-            advice=known["advice"],
+            advice=self._advice(known["accuracy"], known["gain"]),
             saved=saved,
             version=version,
             notes=list(notes),
+            people=list(people),
+            n_disputed=len(store.disputed),
         )
 
     def _estimates(self, fitted: Fitted | None, version: int) -> dict[str, Any]:
-        if self._known is not None and self._known[0] == version:
-            return self._known[1]
+        """Return what follows from all answers; of many, a few later ones may be left out."""
         store = self._store
+        if self._known is not None:
+            before, of, found = self._known
+            if of is fitted and 0 <= version - before <= len(store.marks) // MANY_ANSWERS:
+                return found
         trials = trials_of(store.marks.values())
-        accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
-        gain = None if fitted is None else gain_of(trials, fitted.n_labels)
+        shares = class_shares(store.marks.values(), store.classes) or {}
         found = {
-            "classes": self._classes(),
-            "accuracy": accuracy,
+            "accuracy": None if fitted is None else accuracy_at(trials, fitted.n_labels),
+            "gain": None if fitted is None else gain_of(trials, fitted.n_labels),
             "curve": [] if fitted is None else learning_curve(trials, fitted.n_labels),
-            "advice": self._advice(accuracy, gain),
+            "shares": {name: pair for name, pair in shares.items() if pair[1] <= VAGUE},
         }
-        self._known = version, found
+        self._known = version, fitted, found
         return found
 
-    def _classes(self) -> list[ClassStatus]:
+    def _classes(self, shares: dict[str, tuple[float, float]]) -> list[ClassStatus]:
         store = self._store
-        found = class_shares(store.marks.values(), store.classes) or {}
-        shares = {name: pair for name, pair in found.items() if pair[1] <= VAGUE}
         return [
             ClassStatus(
                 name,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from semisvm.estimators.margins import margins
 from semisvm.estimators.registry import get
+from semisvm.labelling.reliability import sources_of
 from semisvm.labels.partial import deal, encode
 from semisvm.model_selection.audit import mean_scores
 from semisvm.model_selection.conformal import nonconformity
@@ -71,6 +72,8 @@ class Fitted:
         Number of labels from which the class shares were estimated.
     guessed : dict of float
         Share of each class among the guesses for all rows.
+    votes : dict of dict
+        Person -> row -> class: answers that were evidence, not labels.
     """
 
     number: int
@@ -86,11 +89,16 @@ class Fitted:
     choice: dict[str, Any] | None = None
     labels_of_shares: int = 0
     guessed: dict[str, float] = field(default_factory=dict)
+    votes: dict[str, dict[int, str]] = field(default_factory=dict)
 
     @property
     def n_labels(self) -> int:
         """Number of labels that the model was fitted to."""
         return len(self.answers)
+
+    def has_seen(self, row: int) -> bool:
+        """Return whether the model has learned from an answer to a row."""
+        return row in self.answers or any(row in given for given in self.votes.values())
 
     def guess(self, row: int) -> str:
         """Return the class with the highest score."""
@@ -124,6 +132,7 @@ def fit_answers(
     method: str = METHOD,
     parameters: Mapping[str, Any] | None = None,
     choice: dict[str, Any] | None = None,
+    votes: dict[str, dict[int, str]] | None = None,
 ) -> Fitted:
     """Fit a method to the answers, from the weights of the last model where that is possible.
 
@@ -143,12 +152,15 @@ def fit_answers(
         Of the estimator.
     choice : dict, optional
         How "auto" chose the method.
+    votes : dict of dict, optional
+        Person -> row -> class, to be evidence (see `reliability`).
     """
     start = perf_counter()
     given = dict(parameters or {})
     labels = labels_of(answers, prepared.X.shape[0])
     estimator, n_labels = _start_from(last, method, given, answers), len(answers)
     warm = estimator is not None
+    evidence = {"evidence": sources_of(votes, len(labels), labels)} if votes else {}
     usual: dict[str, Any] = {}
     if estimator is None:
         estimator = get(method).make(unlabeled=None, **given)
@@ -156,11 +168,11 @@ def fit_answers(
         usual = estimator.get_params(deep=False)
         estimator.take_estimate(last.estimator.class_prior_)
         n_labels = last.labels_of_shares
-    estimator.fit(prepared.X, labels)
+    estimator.fit(prepared.X, labels, **evidence)
     if usual:
         estimator.set_params(**usual)
     elif warm and PRIOR in estimator.get_params(deep=False):
-        again = get(method).make(unlabeled=None, **given).fit(prepared.X, labels)
+        again = get(method).make(unlabeled=None, **given).fit(prepared.X, labels, **evidence)
         estimator = again if _is_lower(again, estimator) else estimator
     scores = _scores(estimator, prepared.X)
     found = margins_of(scores)
@@ -172,7 +184,15 @@ def fit_answers(
     seconds = perf_counter() - start
     about = (number, estimator, method, given, dict(answers), classes)
     return Fitted(
-        *about, scores, found.astype(np.float32), order, seconds, choice, n_labels, guessed
+        *about,
+        scores,
+        found.astype(np.float32),
+        order,
+        seconds,
+        choice,
+        n_labels,
+        guessed,
+        dict(votes or {}),
     )
 
 

@@ -31,7 +31,7 @@ from semisvm.labelling.records import LabelingError
 from semisvm.tables.errors import DataError
 from semisvm.tables.writing import explained, open_part, settle, sync, sync_folder
 
-FORMAT, VERSION = "semisvm-journal", 2
+FORMAT, VERSION = "semisvm-journal", 3
 OPENED, LOST = "open", "lost"
 """Kinds of events: the process that has the journal; numbers of lines that were damaged."""
 UNLOCKABLE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -60,7 +60,7 @@ class MemoryJournal:
 
     def append(self, line: Line) -> Line:
         """Keep an event under the next number."""
-        written = {"seq": self._next, **line}
+        written = {"seq": self._next, "time": _now(), **line}
         self._next += 1
         return written
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.estimators.registry import get
 from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.fits import METHOD, Fitted, HeldOut, choose_method, fit_answers, hold_out
 from semisvm.labelling.policy import Centres, Policy, least_certain
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import CLUSTER, SOURCE, UNCERTAIN
+from semisvm.labelling.reliability import Training, training_of
 from semisvm.labelling.sources import Doubts
 from semisvm.tables.errors import in_short
 
@@ -170,7 +172,9 @@ class Learner:
     @property
     def is_current(self) -> bool:
         """Whether the last model has seen all answers; read under the lock."""
-        return self.fitted is not None and self.fitted.answers == self._store.answers()
+        training = self._training()
+        found = None if self.fitted is None else Training(self.fitted.answers, self.fitted.votes)
+        return found == training
 
     def answers_changed(self, n_changes: int) -> None:
         """Count changes of answers, and fit after enough of them; called under the lock."""
@@ -223,14 +227,18 @@ class Learner:
                 self.error = f"The last fit failed: {in_short(error)}"
                 self._changed()
 
-    def _answers(self) -> dict[int, str]:
+    def _training(self) -> Training:
+        """Return what to learn from; methods without evidence learn from all answers."""
         with self._lock:
-            self._since = 0
-            return self._store.answers()
+            if get(self._method).takes_evidence:
+                return training_of(self._store)
+            return Training(self._store.answers())
 
     def _choose_now(self) -> None:
         assert self._pool.prepared is not None
-        choice = choose_method(self._pool.prepared, self._answers(), self._seed)
+        with self._lock:
+            answers = self._store.answers()
+        choice = choose_method(self._pool.prepared, answers, self._seed)
         with self._lock:
             self._method, self._parameters = choice.method, dict(choice.parameters)
             self._choice = choice.to_dict()
@@ -238,11 +246,13 @@ class Learner:
     def _fit_now(self) -> None:
         assert self._pool.prepared is not None
         with self._one_at_a_time:
-            answers = self._answers()
-            if len(set(answers.values())) < 2:
+            with self._lock:
+                self._since = 0
+                training = self._training()
+            if len(set(training.labels.values())) < 2:
                 return
-            about = (self.fitted, self._method, self._parameters, self._choice)
-            found = fit_answers(self._pool.prepared, answers, *about)
+            about = (self.fitted, self._method, self._parameters, self._choice, training.votes)
+            found = fit_answers(self._pool.prepared, training.labels, *about)
             with self._lock:
                 self.fitted, self.error = found, None
                 if self._policy.doubtful == UNCERTAIN:

@@ -8,11 +8,8 @@ answer changes the belief in these most take the place of uncertain ones.
 An uncertain row is the one of a random handful of which the model is least certain. The least
 certain of *all* rows are much alike, and where classes overlap they are those whose answers teach
 little. A handful follows the density of the rows.
-
-`Queries` has the rows that were shown and have no answer yet.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.records import CLUSTER, RANDOM, SOURCE, UNCERTAIN, Query
+from semisvm.labelling.records import CLUSTER, RANDOM, SOURCE, UNCERTAIN
 from semisvm.maps.kmedian import cluster
 from semisvm.maps.representatives import Reduction, spread_rows
 
@@ -154,6 +150,7 @@ class Policy:
     def __init__(self, n_rows: int, rng: np.random.Generator, doubtful: str = UNCERTAIN) -> None:
         self.doubtful = doubtful
         self._shares = {doubtful if k == UNCERTAIN else k: share for k, share in SHARES.items()}
+        self.n_rows = n_rows
         self._random = rng.permutation(n_rows)
         self._place = 0
         self._queues: dict[str, list[int]] = {CLUSTER: [], doubtful: []}
@@ -218,60 +215,3 @@ class Policy:
             if free(row):
                 return row
         return None
-
-
-EXPIRES = 600.0
-"""Seconds for which a row is kept for the client that was asked for it."""
-
-
-class Queries:
-    """One row per client, until it is answered or skipped, or the client is gone.
-
-    Parameters
-    ----------
-    policy : Policy
-    store : AnswerStore
-    """
-
-    def __init__(self, policy: Policy, store: AnswerStore) -> None:
-        self._policy, self._store = policy, store
-        self._out: dict[str | None, tuple[Query, float]] = {}
-        # not the time of day, which may jump
-        self.clock: Callable[[], float] = time.monotonic
-
-    def ask(self, client: str | None) -> Query | None:
-        """Return the row of a client, or the next one; None if no row is left."""
-        self._forget_old()
-        kept = self._out.pop(client, None)
-        query = self._next() if kept is None else kept[0]
-        if query is not None:
-            self._out[client] = query, self.clock()
-        return query
-
-    def reason_of(self, row: int) -> str | None:
-        """Return why a row was shown; None if it was not."""
-        return next((query.reason for query, _ in self._out.values() if query.row == row), None)
-
-    def _next(self) -> Query | None:
-        waiting = [query for query, _ in self._out.values()]
-        taken = {query.row for query in waiting}
-        queries = dict(self._store.queries)
-        for query in waiting:
-            queries[query.reason] = queries.get(query.reason, 0) + 1
-        found = self._policy.next(
-            queries,
-            len(self._store.classes),
-            lambda row: row not in taken and self._store.is_open(row),
-        )
-        if found is None:
-            return None
-        row, reason = found
-        return Query(row, reason, WORDS[reason], len(self._store.marks) + len(waiting) + 1)
-
-    def _forget_old(self) -> None:
-        now = self.clock()
-        self._out = {
-            client: (query, since)
-            for client, (query, since) in self._out.items()
-            if now - since < EXPIRES and self._store.is_open(query.row)
-        }

@@ -17,7 +17,7 @@ from semisvm.tables.answers import LABEL, check_columns
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_table
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
+from semisvm.tables.kinds import TYPES, find_kind
 from semisvm.tables.labels import label_texts
 from semisvm.tables.opening import Options
 from semisvm.tables.row_hashes import counted, row_hashes
@@ -28,14 +28,6 @@ from semisvm.text import shortened
 
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""
-SHOWN = {
-    TEXT: "text",
-    NUMERIC: "number",
-    CATEGORICAL: "category",
-    TIME: "category",
-    IMAGE: IMAGE,
-    AUDIO: AUDIO,
-}
 LONG = 60
 """Characters from which a cell of no kind is text."""
 MOST_ENTRIES = 50
@@ -260,10 +252,11 @@ def _kinds(
 ) -> dict[str, str]:
     found = {}
     for name in table.names:
-        kind = media.get(name) or used.get(name) or find_kind(table, name).name
-        if kind == VECTOR:
-            continue  # hundreds of numbers are unreadable
-        found[name] = SHOWN.get(kind or "") or _by_length(table, name)
+        kind = used.get(name) or find_kind(table, name).name
+        own = TYPES[kind].shown_as if kind is not None else _by_length(table, name)
+        shown = media.get(name) or own
+        if shown is not None:
+            found[name] = shown
     return found
 
 

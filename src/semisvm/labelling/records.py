@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from semisvm.labelling.security import RefusedError
 from semisvm.text import plain
+
+
+class RefusedError(Exception):
+    """A request that is not answered: its status, and a sentence with the reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
 
 
 class LabelingError(ValueError):
@@ -23,6 +31,50 @@ MAX_TEXT = 1000
 MAX_ROWS = 1000
 
 
+class Record:
+    """Base of the dataclasses that a session returns."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as dicts, lists, text and numbers."""
+        return {item.name: _json(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.as_json()
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    return plain(value)
+
+
+LABEL, SETTLE, FINISH = "label", "settle", "finish"
+ROLES = (LABEL, SETTLE, FINISH)
+"""What a person may do; each role has the rights of those before it."""
+
+
+@dataclass(frozen=True)
+class Person(Record):
+    """Somebody who works at a session.
+
+    Attributes
+    ----------
+    name : str
+        Empty for the only one, who needs no name.
+    role : {"label", "settle", "finish"}
+    """
+
+    name: str
+    role: str = LABEL
+
+    def may(self, right: str) -> bool:
+        """Return whether the role includes a right."""
+        return ROLES.index(self.role) >= ROLES.index(right)
+
+
+OWNER = Person("", FINISH)
+"""The only person of a session without names."""
+
+
 class Values:
     """The content of a request: the values of a JSON object, or of the address.
 
@@ -30,10 +82,19 @@ class Values:
     ----------
     given : mapping
         Names to JSON values, or to texts.
+    person : Person, optional
+        Whose request it is: by their link, whatever the request says.
+
+    Attributes
+    ----------
+    by : dict
+        The name of the person, for a method of the session; nothing of the only one.
     """
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], person: Person = OWNER) -> None:
         self._given = given
+        self.person = person
+        self.by: dict[str, str] = {"by": person.name} if person.name else {}
 
     def _bad(self, name: str, what: str) -> RefusedError:
         return RefusedError(400, f"{name} must be {what}.")
@@ -81,22 +142,6 @@ CLUSTER, SOURCE, UNCERTAIN, RANDOM = "cluster", "source", "uncertain", "random"
 """Reasons of a policy to ask for a row."""
 CHOSEN, SURE, FILE = "chosen", "sure", "file"
 """Other reasons why a row has an answer: a person found it, confirmed it, or a file had it."""
-
-
-class Record:
-    """Base of the dataclasses that a session returns."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as dicts, lists, text and numbers."""
-        return {item.name: _json(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Record):
-        return value.as_json()
-    if isinstance(value, (list, tuple)):
-        return [_json(item) for item in value]
-    return plain(value)
 
 
 @dataclass(frozen=True)
@@ -264,6 +309,198 @@ class Interval(Record):
 
 
 @dataclass(frozen=True)
+class PersonStatus(Record):
+    """What a person has done.
+
+    Attributes
+    ----------
+    name : str
+    n_answered : int
+        Rows that the person has answered.
+    n_judged : int
+        Rows among them that others have answered too.
+    n_right : float
+        How many of these have the person's answer as their label; half of those on which people
+        differ and that are not settled.
+    may_come : bool
+        Whether the person has a valid link.
+    """
+
+    name: str
+    n_answered: int
+    n_judged: int
+    n_right: float
+    may_come: bool
+
+
+@dataclass(frozen=True)
+class SingleAnswer(Record):
+    """The answer of one person.
+
+    Attributes
+    ----------
+    by : str
+        Empty for somebody without a name.
+    value : str
+    time : str or None
+    """
+
+    by: str
+    value: str
+    time: str | None
+
+
+@dataclass(frozen=True)
+class Disagreement(Record):
+    """A row on which people differ.
+
+    Attributes
+    ----------
+    row : int
+    key : str
+    text : str
+        The beginning of the text of the row.
+    answers : list of SingleAnswer
+    version : int
+        Number of the change that its label comes from.
+    settled : str or None
+        The class that was settled.
+    settled_by : str or None
+    picture : str or None
+        Column that has a picture of the row.
+    """
+
+    row: int
+    key: str
+    text: str
+    answers: list[SingleAnswer]
+    version: int
+    settled: str | None = None
+    settled_by: str | None = None
+    picture: str | None = None
+
+
+@dataclass(frozen=True)
+class DisagreementList(Record):
+    """A piece of a list of rows on which people differ.
+
+    Attributes
+    ----------
+    total : int
+        Length of the whole list.
+    rows : list of Disagreement
+    """
+
+    total: int
+    rows: list[Disagreement]
+
+
+@dataclass(frozen=True)
+class Imported(Record):
+    """What became of answers that were imported.
+
+    Attributes
+    ----------
+    n_taken : int
+    n_same : int
+        Answers that were here already.
+    n_differ : int
+        Answers that differ from what the same person has answered here, which stays.
+    """
+
+    n_taken: int
+    n_same: int
+    n_differ: int
+
+
+@dataclass(frozen=True)
+class ClassAgreement(Record):
+    """How far people agree on one class against the others.
+
+    Attributes
+    ----------
+    name : str
+    n : int
+        Rows to which somebody gave this class.
+    alpha : Interval or None
+        None where nobody, or everybody, gave it.
+    """
+
+    name: str
+    n: int
+    alpha: Interval | None
+
+
+@dataclass(frozen=True)
+class PairAgreement(Record):
+    """How far two people agree.
+
+    Attributes
+    ----------
+    one, other : str
+    n : int
+        Rows that both have answered.
+    agreed : int
+        Rows among them with the same answer.
+    kappa : Interval or None
+        Cohen's; None where both gave one class only.
+    """
+
+    one: str
+    other: str
+    n: int
+    agreed: int
+    kappa: Interval | None
+
+
+@dataclass(frozen=True)
+class Confusion(Record):
+    """Two classes that were given to the same row.
+
+    Attributes
+    ----------
+    one, other : str
+    n : int
+        How many rows.
+    """
+
+    one: str
+    other: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Agreement(Record):
+    """How far people agree on rows that were drawn at random.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows drawn at random that two people or more have answered.
+    n_disputed, n_settled : int
+        Rows on which people differ, and rows that were settled, drawn at random or not.
+    agreed : Interval or None
+        Share of the rows on which all answers are the same; None without rows.
+    alpha : Interval or None
+        Krippendorff's; None without rows or with one class only.
+    classes : list of ClassAgreement
+    pairs : list of PairAgreement
+        Those who agree least first.
+    confusions : list of Confusion
+        The most frequent first.
+    """
+
+    n_rows: int
+    n_disputed: int
+    n_settled: int
+    agreed: Interval | None
+    alpha: Interval | None
+    classes: list[ClassAgreement]
+    pairs: list[PairAgreement]
+    confusions: list[Confusion]
+
+
+@dataclass(frozen=True)
 class ClassStatus(Record):
     """A class so far.
 
@@ -332,6 +569,10 @@ class Status(Record):
         Rises with every change.
     notes : list of str
         About the data and the journal.
+    people : list of PersonStatus
+        Empty where one person works without a name.
+    n_disputed : int
+        Rows on which people differ.
     sources : list of str
         How often the weak labels of each source are right.
     n_none : int
@@ -356,6 +597,8 @@ class Status(Record):
     saved: bool
     version: int
     notes: list[str] = field(default_factory=list)
+    people: list[PersonStatus] = field(default_factory=list)
+    n_disputed: int = 0
     sources: list[str] = field(default_factory=list)
     n_none: int = 0
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from semisvm.labelling.answer_store import (
-    ANSWER,
     CHANGES,
     REMOVE,
     UNDO,
@@ -25,14 +24,17 @@ from semisvm.labelling.answer_store import (
     line_of,
 )
 from semisvm.labelling.journal import Journal, Line, MemoryJournal, journal_of, read_lines
+from semisvm.labelling.people import People
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
-from semisvm.tables.answers import ROW, join_answers, write_answers
+from semisvm.tables.answers import CHECK, PICKED, ROW, join_answers, write_answers
 from semisvm.tables.errors import DataError
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.writing import write_text
 
 COMMENT = "comment"
+BY, TIME, WHAT = "semisvm_by", "semisvm_time", "semisvm_what"
+"""Columns with whose label it is, when it was given, and what a person did."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -41,7 +43,8 @@ def write_labelled(
     data: Table | MatrixData,
     label: str,
     answers: Mapping[int, str],
-    comments: Mapping[int, str],
+    who: Mapping[int, tuple[str, str]] | None = None,
+    comments: Mapping[int, str] | None = None,
 ) -> None:
     """Write all rows with their labels; the file appears whole or not at all.
 
@@ -55,28 +58,35 @@ def write_labelled(
         Name of the label column, which comes after those of the data.
     answers : mapping
         Row -> label; other rows get a blank.
-    comments : mapping
-        Row -> comment; with none there is no column for them.
+    who : mapping, optional
+        Row -> whose label it is, and when it was given; two more columns, if there are any.
+    comments : mapping, optional
+        Row -> comment; one more column, if there are any.
     """
+    write_lines(file, _lines(data, label, answers, who or {}, comments or {}))
+
+
+def write_lines(file: str | Path | BinaryIO, lines: Iterable[dict[str, Any]]) -> None:
+    """Write lines with the same columns, of which there is one at least."""
     named = isinstance(file, (str, Path))
     suffix = Path(str(file)).suffix.lower() if named else ".csv"
     with write_text(file) as stream:
         if suffix == ".jsonl":
-            for line in _lines(data, label, answers, comments):
+            for line in lines:
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
             return
         table = csv.writer(stream, delimiter=DELIMITERS.get(suffix, ","), lineterminator="\n")
-        lines = _lines(data, label, answers, comments)
-        first = next(lines)
-        table.writerow(first)
-        table.writerow(first.values())
-        table.writerows(line.values() for line in lines)
+        for number, line in enumerate(lines):
+            if not number:
+                table.writerow(line)
+            table.writerow(line.values())
 
 
 def _lines(
     data: Table | MatrixData,
     label: str,
     answers: Mapping[int, str],
+    who: Mapping[int, tuple[str, str]],
     comments: Mapping[int, str],
 ) -> Iterator[dict[str, Any]]:
     columns: dict[str, Any] = {ROW: range(1, len(data) + 1)}
@@ -84,13 +94,14 @@ def _lines(
         columns = {name: data.text(name) for name in data.names}
     name = COMMENT if COMMENT not in columns and label != COMMENT else f"{label} {COMMENT}"
     for row, cells in enumerate(zip(*columns.values(), strict=True)):
-        line = {**dict(zip(columns, cells, strict=True)), label: answers.get(row, "")}
-        yield {**line, name: comments.get(row, "")} if comments else line
+        more = dict(zip((BY, TIME), who.get(row, ("", "")), strict=True)) if who else {}
+        more |= {name: comments.get(row, "")} if comments else {}
+        yield {**dict(zip(columns, cells, strict=True)), label: answers.get(row, ""), **more}
 
 
-DATA, CLASSES, EXPORT = "data", "classes", "export"
+DATA, CLASSES, EXPORT, SETUP = "data", "classes", "export", "setup"
 """Kinds of lines that cannot be undone: what names the rows; the classes that are known from the
-start; a file of answers that was written."""
+start; a file of answers that was written; how people work together."""
 
 
 def unwritten(answers: str | Path) -> int:
@@ -122,6 +133,10 @@ class SavedAnswers(AnswerStore):
         What happened to the data or the files since the last time.
     version : int
         Number of the last change.
+    people : People
+        Who has a link.
+    setup : dict
+        How people work together: ``overlap`` and ``port``, as the journal has them.
     """
 
     def __init__(self, pool: Pool, classes: Iterable[str], answers: str | Path | None) -> None:
@@ -133,6 +148,8 @@ class SavedAnswers(AnswerStore):
         self._journal: Journal | MemoryJournal = MemoryJournal()
         if self.path is not None:
             self._journal = Journal(journal_of(self.path))
+        self.people = People(self._journal.append)
+        self.setup: dict[str, Any] = {}
         self.notes = list(self._journal.notes)
         lines = self._journal.lines
         try:
@@ -153,11 +170,27 @@ class SavedAnswers(AnswerStore):
     def record(self, event: Event) -> Event:
         """Keep a change, and make it; nothing changes if it cannot be kept."""
         line = self._journal.append(line_of(event, [self._names[row] for row in event.rows]))
-        facts = (event.kind, event.rows, event.value, event.of, event.facts)
-        kept = Event(line["seq"], *facts)
+        kept = replace(event, seq=line["seq"], time=line["time"])
         self.apply(kept)
         self.version = kept.seq
         return kept
+
+    def keep_setup(self, **setup: Any) -> None:
+        """Keep how people work together."""
+        wanted = {**self.setup, **setup}
+        if wanted != self.setup:
+            self._journal.append({"kind": SETUP, **wanted})
+            self.setup = wanted
+
+    @property
+    def names(self) -> list[str]:
+        """What the rows are called in the journal."""
+        return self._names
+
+    def journal_bytes(self) -> bytes:
+        """Return the content of the journal."""
+        assert self._journal.path is not None
+        return self._journal.path.read_bytes()
 
     def close(self) -> None:
         """Close the journal."""
@@ -174,6 +207,9 @@ class SavedAnswers(AnswerStore):
                 scheme = line
                 continue
             self.add_classes(line["names"] if line["kind"] == CLASSES else ())
+            self.people.replay(line)
+            if line["kind"] == SETUP:
+                self.setup = {name: line[name] for name in ("overlap", "port") if name in line}
             place = (scheme.get("key"), tuple(scheme["columns"]))
             if line.get("rows") and place not in named:
                 named[place] = self._rows_by_name(scheme)
@@ -191,7 +227,7 @@ class SavedAnswers(AnswerStore):
 
     def _value(self, row: int) -> str | None:
         mark = self.marks.get(row)
-        return None if mark is None else mark.value
+        return None if mark is None or row in self.disputed else mark.value
 
     def _keep_classes(self, lines: Sequence[Line]) -> None:
         kept = [line["names"] for line in lines if line["kind"] == CLASSES]
@@ -264,7 +300,7 @@ class SavedAnswers(AnswerStore):
             only older than the journal.
         """
         assert self.path is not None
-        changed: dict[str | None, list[int]] = {}
+        changed: dict[tuple[str, str | None], list[int]] = {}
         try:
             found = self._read_file(self.path)
         except DataError as error:
@@ -275,11 +311,11 @@ class SavedAnswers(AnswerStore):
         for row in range(len(self.pool)):
             value = found.get(row, self.pool.given.get(row))
             if value != self._value(row) and value not in before.get(row, ()):
-                changed.setdefault(value, []).append(row)
-        for value, rows in changed.items():
-            kind = REMOVE if value is None else ANSWER
+                kind = REMOVE if value is None else self.kind_of_answer(row)
+                changed.setdefault((kind, value), []).append(row)
+        for (kind, value), rows in changed.items():
             self.record(Event(0, kind, tuple(rows), value, facts={"reason": FILE}))
-        removed = len(changed.pop(None, ()))
+        removed = len(changed.pop((REMOVE, None), ()))
         taken = sum(map(len, changed.values()))
         if taken:
             self.notes.append(f"{taken} answers were taken from {self.path}.")
@@ -297,7 +333,29 @@ class SavedAnswers(AnswerStore):
         labels = {row: str(value) for row, value in pairs if value is not None}
         return {**dict.fromkeys(joined.removed), **labels}
 
-    def write(self, answers: Mapping[int, str], version: int) -> None:
+    def single_lines(self) -> list[dict[str, Any]]:
+        """Return a line for each person and row, and for each label that was settled."""
+        found = []
+        for row in sorted(self.marks):
+            marks = [(mark, False) for mark in self.singles(row).values()]
+            settled = self.settled(row)
+            marks += [] if settled is None else [(settled, True)]
+            for mark, is_settled in sorted(marks, key=lambda pair: pair[0].seq):
+                what = "settled" if is_settled else "skipped" if mark.value is None else "answer"
+                line = {self.pool.key or ROW: self.pool.name_of(row), self.pool.label: mark.value}
+                who = {BY: mark.by, TIME: mark.time, WHAT: what}
+                seen = "yes" if mark.facts.get("seen_guess") else ""
+                more = {PICKED: mark.reason, "semisvm_saw_guess": seen}
+                check = {} if self.pool.key else {CHECK: self._names[row]}
+                found.append({**line, **who, **more, **check})
+        return found or [{self.pool.key or ROW: None}]
+
+    def write(
+        self,
+        answers: Mapping[int, str],
+        version: int,
+        who: Mapping[int, tuple[str, str]] | None = None,
+    ) -> None:
         """Write the file of answers; it appears whole or not at all.
 
         Parameters
@@ -306,12 +364,17 @@ class SavedAnswers(AnswerStore):
             Row -> class, as `AnswerStore.answers` returns them.
         version : int
             That of the answers.
+        who : mapping, optional
+            Row -> whose label it is, and when it was given.
         """
         if self.path is None:
             return
         self._journal.check()  # the file of another session that has its place is left alone
         pool = self.pool
         about: dict[str, Any] = {"label": pool.label, "key": pool.key, "names": self._names}
+        if who:
+            by, time = ({row: pair[k] for row, pair in who.items()} for k in (0, 1))
+            about["more"] = {BY: by, TIME: time}
         content = write_answers(self.path, pool.data, answers, pool.given, **about)
         # after the file is there: without this line the file counts as older than it is, which is
         # harmless, since all of its answers are in the journal

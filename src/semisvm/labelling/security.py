@@ -7,21 +7,22 @@ printed address or the cookie that was given for it.
 """
 
 import asyncio
-import hashlib
 import hmac
 import ipaddress
 import re
-import secrets
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from time import monotonic
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from semisvm.labelling.people import People, cookie_of, new_token
+from semisvm.labelling.records import OWNER, Person, RefusedError
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -39,18 +40,8 @@ HEADERS = {
 }
 """Of every response: nothing is run, shown or fetched that this server did not send."""
 
-TOKEN_BYTES = 32
 SAFE_METHODS = ("GET", "HEAD")
 HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[\w.-]+))(:\d{1,5})?", re.ASCII)
-
-
-class RefusedError(Exception):
-    """A request that is not answered: its status, and a sentence with the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
 
 
 def is_loopback(host: str) -> bool:
@@ -71,9 +62,14 @@ class Hosts:
     ----------
     host : str
         What the server listens on.
+    scheme : {"http", "https"}
+    public : str, optional
+        Address of a proxy in front, such as "https://label.example.org".
     """
 
     host: str
+    scheme: str = "http"
+    public: str | None = None
 
     def allows(self, header: str | None) -> bool:
         """Return whether a Host header names this server.
@@ -86,9 +82,23 @@ class Hosts:
         if name is None:
             return False
         host = name["v6"] or name["host"]
-        if host == self.host or is_loopback(host):
+        if host == self.host or is_loopback(host) or self.is_public(header):
             return True
         return not is_loopback(self.host) and (_in_digits(host) or host == socket.gethostname())
+
+    def is_public(self, header: str | None) -> bool:
+        """Return whether a Host header names the proxy."""
+        return self.public is not None and header == urlsplit(self.public).netloc
+
+    def is_ours(self, origin: str, header: str) -> bool:
+        """Return whether an Origin header is that of our page, at an allowed host."""
+        direct = None if self.is_public(header) else f"{self.scheme}://{header}"
+        return origin in (direct, self.public)
+
+    def is_encrypted(self, header: str | None) -> bool:
+        """Return whether the browser that names this host comes by HTTPS."""
+        by_proxy = self.is_public(header) and str(self.public).startswith("https:")
+        return self.scheme == "https" or by_proxy
 
 
 def _in_digits(host: str) -> bool:
@@ -100,56 +110,91 @@ def _in_digits(host: str) -> bool:
 
 
 class Keys:
-    """The token of the address, tickets for one use, and the cookie that is given for either.
+    """Tokens of addresses, tickets for one use, and the cookies that are given for either.
 
     Parameters
     ----------
     port : int
         Part of the name of the cookie: browsers send cookies to all ports of a host.
     token : str, optional
-        Default: a new one, which cannot be guessed.
+        That of the only person. Default: a new one, which cannot be guessed.
+    people : People, optional
+        If there are any, only their links open the page.
     """
 
-    def __init__(self, port: int, token: str | None = None) -> None:
-        self.token = secrets.token_urlsafe(TOKEN_BYTES) if token is None else token
+    def __init__(self, port: int, token: str | None = None, people: People | None = None) -> None:
+        self.token = new_token() if token is None else token
         self.cookie = f"semisvm_{port}"
-        self._tickets: set[str] = set()
-        # the cookie does not give away the token
-        self._session = hmac.new(self.token.encode(), b"session", hashlib.sha256).hexdigest()
+        self._people = people
+        self._tickets: dict[str, str] = {}
+        # of the tickets that were used: they follow from no token of a person
+        self._started: dict[str, str] = {}
 
-    def ticket(self) -> str:
-        """Make a token for one use.
+    def ticket(self, name: str = "") -> str:
+        """Make a token for one use by a person.
 
         The address that a browser is started with can be read in the list of processes.
         """
-        made = secrets.token_urlsafe(TOKEN_BYTES)
-        self._tickets.add(made)
+        made = new_token()
+        self._tickets[made] = name
         return made
 
-    def open(self, token: str) -> bool:
-        """Return whether a token opens the page; a ticket is used up."""
-        given = token.encode()
+    def open(self, token: str) -> str | None:
+        """Return the cookie for a token that opens the page; a ticket is used up."""
         for ticket in tuple(self._tickets):
-            if hmac.compare_digest(ticket.encode(), given):
-                self._tickets.discard(ticket)
-                return True
-        return hmac.compare_digest(self.token.encode(), given)
+            if hmac.compare_digest(ticket.encode(), token.encode()):
+                name = self._tickets.pop(ticket)
+                if self._people:
+                    started = new_token()
+                    self._started[started] = name
+                    return started
+                return cookie_of(self.token)
+        cookie = cookie_of(token)
+        return None if self._owner_of(cookie) is None else cookie
 
-    def has_cookie(self, header: str | None) -> bool:
-        """Return whether a Cookie header holds the cookie of this server.
+    def _owner_of(self, cookie: str) -> Person | None:
+        if not self._people:
+            is_right = hmac.compare_digest(cookie_of(self.token).encode(), cookie.encode())
+            return OWNER if is_right else None
+        for started, name in self._started.items():
+            if hmac.compare_digest(started.encode(), cookie.encode()):
+                return self._people.get(name)
+        return self._people.of_cookie(cookie)
+
+    def who(self, header: str | None) -> Person | None:
+        """Return whose cookie a Cookie header holds; None if it is not one of this server.
 
         Browsers send the cookies of all programs on this host. Those may have any form, so only
         pairs with the name of ours are read.
         """
-        pairs = (pair.strip().partition("=") for pair in (header or "").split(";"))
-        return any(
-            name == self.cookie and hmac.compare_digest(value.encode(), self._session.encode())
-            for name, _, value in pairs
-        )
+        for pair in (header or "").split(";"):
+            name, _, value = pair.strip().partition("=")
+            found = self._owner_of(value) if name == self.cookie else None
+            if found is not None:
+                return found
+        return None
 
-    def grant(self) -> str:
-        """Return the Set-Cookie header for a request with the token."""
-        return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+    def grant(self, cookie: str | None = None, encrypted: bool = False) -> str:
+        """Return the Set-Cookie header for a cookie; by default that of the only person."""
+        value = cookie_of(self.token) if cookie is None else cookie
+        secure = "; Secure" if encrypted else ""
+        return f"{self.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What a request is let in as.
+
+    Attributes
+    ----------
+    person : Person or None
+        Who it comes from; None while the cookie is due.
+    cookie : str or None
+        Due for the token of the address.
+    """
+
+    person: Person | None
+    cookie: str | None = None
 
 
 @dataclass
@@ -200,11 +245,14 @@ class RequestGuard:
         self.hosts = hosts
         self.keys = keys
         # requests without cookie or token have a bucket of their own: they cannot use up that of
-        # the person at work, nor keep out a person who arrives with the token
-        self._authenticated = Bucket(rate=200.0, burst=400.0, clock=clock)
+        # a person at work, nor keep out a person who arrives with the token
+        self._clock = clock
+        self._authenticated: dict[str, Bucket] = {}
         self._unauthenticated = Bucket(rate=10.0, burst=40.0, clock=clock)
 
-    def check(self, method: str, path: str, headers: Mapping[str, str], token: str | None) -> bool:
+    def check(
+        self, method: str, path: str, headers: Mapping[str, str], token: str | None
+    ) -> Admission:
         """Let a request in or raise.
 
         Parameters
@@ -214,31 +262,32 @@ class RequestGuard:
             Names in lower case.
         token : str or None
             Of the address.
-
-        Returns
-        -------
-        new : bool
-            Whether the token let it in, so that a cookie is due.
         """
         if not self.hosts.allows(headers.get("host")):
             raise RefusedError(421, "This server has another name. Open the address it printed.")
         self._check_source(method, path, headers)
-        known = self.keys.has_cookie(headers.get("cookie"))
-        may_open = not known and token is not None and path == "/" and method == "GET"
-        opened = may_open and self.keys.open(str(token))
-        if not (self._authenticated if known or opened else self._unauthenticated).take():
+        person = self.keys.who(headers.get("cookie"))
+        # the link of another person than the one who was here before takes their place
+        may_open = token is not None and path == "/" and method == "GET"
+        cookie = self.keys.open(str(token)) if may_open else None
+        known = person is not None or cookie is not None
+        bucket = self._bucket_of(person) if known else self._unauthenticated
+        if not bucket.take():
             raise RefusedError(429, "Too many requests. Wait a moment.")
         if not known and not may_open:
             raise RefusedError(401, "This page needs the address with the token.")
-        if not known and not opened:
+        if not known:
             raise RefusedError(401, "The token of this address is not valid, or was used up.")
-        return opened
+        return Admission(None, cookie) if cookie is not None else Admission(person)
 
-    @staticmethod
-    def _check_source(method: str, path: str, headers: Mapping[str, str]) -> None:
+    def _bucket_of(self, person: Person | None) -> Bucket:
+        name = "" if person is None else person.name
+        return self._authenticated.setdefault(name, Bucket(200.0, 400.0, self._clock))
+
+    def _check_source(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")
-        ours = f"http://{headers['host']}"
-        if origin not in (None, ours) or (origin is None and method not in SAFE_METHODS):
+        is_safe = origin is None and method in SAFE_METHODS
+        if not is_safe and not (origin and self.hosts.is_ours(origin, headers["host"])):
             raise RefusedError(403, "The request comes from another site.")
         # a link to the page itself may be anywhere: it changes nothing
         site = headers.get("sec-fetch-site", "none")
@@ -250,6 +299,8 @@ MAX_BODY = 64 * 1024
 BODY_SECONDS = 10.0
 LET_IN = "let_in"
 """Set in the state of a request that had the cookie or the token."""
+PERSON = "person"
+"""In the state of a request: who it comes from."""
 CLOSED_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>semisvm: closed</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -291,10 +342,13 @@ class Guard:
             return
         sending = with_headers(send)
         try:
-            opened = self._check(scope)
+            found = self._check(scope)
             scope.setdefault("state", {})[LET_IN] = True
-            if opened:
-                cookie = {"Set-Cookie": self.requests.keys.grant()}
+            scope["state"][PERSON] = found.person
+            if found.cookie is not None:
+                hosts, keys = self.requests.hosts, self.requests.keys
+                encrypted = hosts.is_encrypted(Headers(scope=scope).get("host"))
+                cookie = {"Set-Cookie": keys.grant(found.cookie, encrypted)}
                 await HTMLResponse(OPENED_PAGE, headers=cookie)(scope, receive, sending)
                 return
             body = await self._body(scope, receive)
@@ -303,7 +357,7 @@ class Guard:
             return
         await self.app(scope, replayed(body, receive), sending)
 
-    def _check(self, scope: Scope) -> bool:
+    def _check(self, scope: Scope) -> Admission:
         headers = Headers(scope=scope)
         token = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [None])[0]
         return self.requests.check(scope["method"], scope["path"], headers, token)

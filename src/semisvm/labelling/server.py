@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any, Self
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from semisvm.labelling.records import Status
+from semisvm.labelling.people import People
+from semisvm.labelling.records import FINISH, LabelingError, Person, Status
 from semisvm.labelling.security import (
     BODY_SECONDS,
     LET_IN,
@@ -27,14 +28,17 @@ from semisvm.labelling.security import (
 )
 from semisvm.labelling.session import LabelingSession
 from semisvm.labelling.web import Places, application
+from semisvm.text import series
 
 MAX_CONNECTIONS = 100
 QUIET_SECONDS = 30.0
+HANDSHAKE_SECONDS = 10.0
 WATCH_SECONDS = 1.0
-NOT_ALONE = (
-    "Warning: other machines can reach {host}. Whoever has the address with the token can read "
-    "all rows and change answers, and nothing on the way is encrypted. A tunnel is safer: "
-    "ssh -L {port}:127.0.0.1:{port} ..."
+NOT_ALONE = "Other machines can reach {host}: whoever has a link can read all rows, and answer."
+UNENCRYPTED = (
+    "{host} can be reached from other machines, and nothing on the way would be encrypted. Give a "
+    "certificate and its key (--tls-cert, --tls-key), or the address of a proxy that encrypts "
+    "(--behind-proxy https://...). For one person a tunnel will do: ssh -L PORT:127.0.0.1:PORT ..."
 )
 
 
@@ -128,6 +132,8 @@ class BoundedLoop(asyncio.SelectorEventLoop):
 
     async def create_server(self, make: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Start a server, with bounded connections."""
+        if options.get("ssl"):
+            options = {"ssl_handshake_timeout": HANDSHAKE_SECONDS, **options}
         return await super().create_server(lambda: self._bounded(make()), *args, **options)  # type: ignore[arg-type,return-value]
 
 
@@ -145,6 +151,12 @@ class PageServer:
         Default: a new one.
     places : Places, optional
         Names of files.
+    people : People, optional
+        Those whose links open the page; without any it is the token.
+    tls : (path, path), optional
+        A certificate and its key, in PEM.
+    public : str, optional
+        Address of a proxy in front, such as "https://label.example.org".
     quiet_seconds, body_seconds : float
         How long a connection may be without a whole request, and the body of a request may
         take.
@@ -164,33 +176,42 @@ class PageServer:
         *,
         token: str | None = None,
         places: Places | None = None,
+        people: People | None = None,
+        tls: tuple[Path, Path] | None = None,
+        public: str | None = None,
         quiet_seconds: float = QUIET_SECONDS,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self.host = "127.0.0.1" if host == "localhost" else host
         self._socket = listen(self.host, port)
         self.port: int = self._socket.getsockname()[1]
-        self._keys = Keys(self.port, token)
-        requests = RequestGuard(Hosts(self.host), self._keys)
+        self._keys = Keys(self.port, token, people)
+        self._public = None if public is None else public.rstrip("/")
+        self._scheme = "http" if tls is None else "https"
+        hosts = Hosts(self.host, self._scheme, self._public)
+        requests = RequestGuard(hosts, self._keys)
         self._app = Guard(application(session, places or Places()), requests, body_seconds)
         self._connections: dict[Any, Connection] = {}
         self._bounded = partial(Connection, others=self._connections, quiet_seconds=quiet_seconds)
-        self._server = uvicorn.Server(settings(self._answer, quiet_seconds))
+        self._server = uvicorn.Server(settings(self._answer, quiet_seconds, tls))
         self._thread: Thread | None = None
 
     @property
     def address(self) -> str:
-        """The address that opens the page."""
-        return self._with(self._keys.token)
+        """The address that opens the page for the only person."""
+        return self.link(self._keys.token)
 
-    def ticket(self) -> str:
-        """Return an address that opens the page once."""
-        return self._with(self._keys.ticket())
+    def ticket(self, name: str = "") -> str:
+        """Return an address on this machine that opens the page once, for a person."""
+        return self.link(self._keys.ticket(name), here=True)
 
-    def _with(self, token: str) -> str:
+    def link(self, token: str, here: bool = False) -> str:
+        """Return the address with a token; of a page behind a proxy, that of the proxy."""
+        if self._public is not None and not here:
+            return f"{self._public}/?token={token}"
         anywhere = self.host in ("0.0.0.0", "::")
         host = socket.gethostname() if anywhere else self.host
-        return f"http://{netloc(host, self.port)}/?token={token}"
+        return f"{self._scheme}://{netloc(host, self.port)}/?token={token}"
 
     def run(self) -> None:
         """Serve requests until the process is stopped."""
@@ -238,7 +259,9 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
-def settings(app: ASGIApp, quiet_seconds: float) -> uvicorn.Config:
+def settings(
+    app: ASGIApp, quiet_seconds: float, tls: tuple[Path, Path] | None = None
+) -> uvicorn.Config:
     """Return the settings of the server below the page."""
     return uvicorn.Config(
         app,
@@ -254,6 +277,8 @@ def settings(app: ASGIApp, quiet_seconds: float) -> uvicorn.Config:
         timeout_keep_alive=max(1, round(quiet_seconds)),
         timeout_graceful_shutdown=5,
         h11_max_incomplete_event_size=16 * 1024,
+        ssl_certfile=None if tls is None else tls[0],
+        ssl_keyfile=None if tls is None else tls[1],
     )
 
 
@@ -266,6 +291,10 @@ def serve(
     title: str = "",
     model: str | Path | None = None,
     report: str | Path | None = None,
+    people: Sequence[Person] = (),
+    tls: tuple[Path, Path] | None = None,
+    public: str | None = None,
+    options: Mapping[str, Any] | None = None,
     open_browser: bool = True,
     echo: Callable[[str], None] = print,
     watch: Callable[[Status], None] | None = None,
@@ -277,33 +306,79 @@ def serve(
     session : LabelingSession
         Stays open.
     host, port, token
-        Of `PageServer`.
+        Of `PageServer`. A host that other machines can reach needs ``tls`` or ``public``.
     title : str
         What is labelled: the name of the file.
     model, report : str or Path, optional
         Where the page saves. Downloads are there in any case.
+    people : sequence of Person
+        Who is to have a link. A new one is made, and shown, for those who have none.
+    tls, public
+        Of `PageServer`.
+    options : mapping, optional
+        How the session was opened, to be packed with it.
     open_browser : bool, default=True
+        For the first person who may finish, if there are several.
     echo : callable, default=print
-        Is given the address, and perhaps a warning.
+        Is given the addresses, and perhaps a warning.
     watch : callable, optional
         Is given the status of the session whenever it has changed.
     """
-    places = Places(title, *(None if path is None else Path(path) for path in (model, report)))
-    server = PageServer(session, host, port, token=token, places=places)
+    saved, page = (None if path is None else Path(path) for path in (model, report))
+    places = Places(title, saved, page, options)
+    if not is_loopback(host) and tls is None and public is None:
+        raise LabelingError(UNENCRYPTED.format(host=host))
+    server = PageServer(
+        session,
+        host,
+        port,
+        token=token,
+        places=places,
+        people=session.people,
+        tls=tls,
+        public=public,
+    )
     if not is_loopback(server.host):
-        echo(NOT_ALONE.format(host=server.host, port=server.port))
-    echo(f"Open {server.address}")
-    if open_browser:
-        start_browser(server.ticket())
-    over = Event()
-    if watch is not None:
-        Thread(target=report_changes, args=(session, watch, over), daemon=True).start()
+        echo(NOT_ALONE.format(host=server.host))
     try:
-        with suppress(KeyboardInterrupt):
-            server.run()
+        first = _show_links(session, server, people, echo)
+        if open_browser:
+            start_browser(server.ticket(first))
+        over = Event()
+        if watch is not None:
+            Thread(target=report_changes, args=(session, watch, over), daemon=True).start()
+        try:
+            with suppress(KeyboardInterrupt):
+                server.run()
+        finally:
+            over.set()
     finally:
-        over.set()
         server.close()
+
+
+def _show_links(
+    session: LabelingSession,
+    server: PageServer,
+    people: Sequence[Person],
+    echo: Callable[[str], None],
+) -> str:
+    """Print the links that are new; return for whom the browser on this machine is opened."""
+    new = [person for person in people if session.people.get(person.name) is None]
+    links = [(person.name, server.link(session.people.invite(person))) for person in new]
+    if not len(session.people):
+        echo(f"Open {server.address}")
+        return ""
+    session.keep_port(server.port)
+    for name, link in links:
+        echo(f"{name}: {link}")
+    if links:
+        echo("A link is shown this once. It stays valid, at this port, until it is revoked.")
+    names = {name for name, _ in links}
+    others = [person.name for person in session.people if person.name not in names]
+    if others:
+        echo(f"{series(others)}: with the link from before")
+    able = [person.name for person in session.people if person.may(FINISH)]
+    return able[0] if able else next(iter(session.people)).name
 
 
 def start_browser(address: str) -> None:

@@ -1,6 +1,6 @@
 """What a session shows without changing anything."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +19,7 @@ from semisvm.labelling.records import (
     FoundRow,
     Guess,
     LabelingError,
+    PersonStatus,
     Picture,
     RowView,
     Status,
@@ -41,12 +42,13 @@ class SessionViews:
     _certifier: Certifier
     _news: int
     _export_error: str | None
+    people_status: Callable[[], list[PersonStatus]]
 
-    def view(self, row: int) -> RowView:
-        """Return a row as a person sees it."""
+    def view(self, row: int, *, by: str | None = None) -> RowView:
+        """Return a row as a person sees it: of several people, each with their own answer."""
         with self._lock:
             self._check_row(row)
-            mark = self._store.marks.get(row)
+            mark = self._store.mark_of(row, by)
         about = (self._pool.name_of(row), self._pool.fields(row))
         if mark is None:
             return RowView(int(row), *about)
@@ -74,10 +76,10 @@ class SessionViews:
         fitted = self._learner.fitted
         return None if fitted is None else self._assessment.guess(fitted, int(row))
 
-    def remark(self, row: int) -> dict[str, Any]:
+    def remark(self, row: int, *, by: str | None = None) -> dict[str, Any]:
         """Return the ``comment`` of a row, and whether it belongs to ``none`` of the classes."""
         self._check_row(row)
-        mark = self._store.marks.get(row)
+        mark = self._store.mark_of(row, by)
         return {"comment": mark.comment if mark else "", "none": bool(mark and mark.is_none)}
 
     def weak_labels(self, row: int) -> dict[str, str]:
@@ -86,7 +88,15 @@ class SessionViews:
         found = self._pool.weak
         return {name: votes[row] for name, votes in found.items() if row in votes}
 
-    def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
+    def search(
+        self,
+        words: str = "",
+        which: str = "all",
+        start: int = 0,
+        count: int = 20,
+        *,
+        by: str | None = None,
+    ) -> Found:
         """Find rows by words, all of which must occur; in any case, in any column.
 
         Parameters
@@ -95,23 +105,25 @@ class SessionViews:
         which : {"all", "answered", "open", "skipped"}
         start, count : int
             The piece of the list to return; answered rows come with the latest first.
+        by : str, optional
+            Name of the person whose answers are shown; open rows have none of anybody.
         """
         if which not in WHICH:
             raise LabelingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
         found = self._pool.search(words)
         if which == "all":
-            return self._piece(found, start, count)
+            return self._piece(found, start, count, by=by)
         with self._lock:
-            marks = dict(self._store.marks)
+            marks = self._store.marks_of(None if which == "open" else by)
         if which == "open":
             is_open = np.ones(len(self._pool), dtype=bool)
             is_open[list(marks)] = False
-            return self._piece(found[is_open[found]], start, count)
+            return self._piece(found[is_open[found]], start, count, by=by)
         skipped = which == "skipped"
         latest = sorted(marks, key=lambda row: -marks[row].seq)
         there = set(found.tolist())
         rows = [r for r in latest if r in there and (marks[r].value is None) == skipped]
-        return self._piece(rows, start, count)
+        return self._piece(rows, start, count, by=by)
 
     def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
         """Return open rows whose guess is sure, the most certain first.
@@ -137,8 +149,10 @@ class SessionViews:
             note = "" if value is None else self._assessment.why_sure(fitted, value)
         return self._piece(rows, start, count, note)
 
-    def doubts(self, start: int = 0, count: int = 20) -> Found:
+    def doubts(self, start: int = 0, count: int = 20, *, by: str | None = None) -> Found:
         """Return answers that models which have not seen them contradict, the strongest first.
+
+        Of several people, each sees the own answers.
 
         They may be mistakes. The guesses that come with them are those of these models. Where the
         models are no better than the most frequent class, the list is empty, with a note.
@@ -146,22 +160,28 @@ class SessionViews:
         self._learner.check()
         with self._lock:
             rows, note = self._assessment.doubts(self._learner.fitted, self._store.answers())
-        return self._piece(rows, start, count, note)
+            rows = [row for row in rows if self._store.mark_of(row, by) is not None]
+        return self._piece(rows, start, count, note, by)
 
     def _piece(
-        self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int, note: str = ""
+        self,
+        rows: Sequence[int] | NDArray[np.intp],
+        start: int,
+        count: int,
+        note: str = "",
+        by: str | None = None,
     ) -> Found:
         piece = rows[max(0, start) : max(0, start) + max(0, count)]
-        return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
+        return Found(len(rows), [self._in_short(int(row), by) for row in piece], note)
 
-    def _in_short(self, row: int) -> FoundRow:
-        mark = self._store.marks.get(row)
+    def _in_short(self, row: int, by: str | None) -> FoundRow:
+        mark = self._store.mark_of(row, by)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         answered = mark is not None and mark.value is not None
         found = self._assessment.held_out_guess(row) if answered else self._open_guess(row)
         guess, probability = (None, None) if found is None else found
         shown = (self._pool.name_of(row), self._pool.summary(row))
-        more = (self._version_of(row), self._pool.picture_of(row))
+        more = (self._version_of(row, by), self._pool.picture_of(row))
         return FoundRow(row, *shown, *about, guess, probability, *more)
 
     def _open_guess(self, row: int) -> tuple[str, float | None] | None:
@@ -210,6 +230,7 @@ class SessionViews:
                 fit_error=learner.error,
                 saved=self._store.is_kept,
                 notes=notes,
+                people=self.people_status(),
             )
             sources = about_sources(self._pool.weak, self._store.marks.items())
             return replace(found, sources=sources, n_none=len(self._store.rejected()))
@@ -222,15 +243,15 @@ class SessionViews:
         if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
             raise LabelingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
 
-    def _version_of(self, row: int) -> int:
-        mark = self._store.marks.get(row)
+    def _version_of(self, row: int, by: str | None = None) -> int:
+        mark = self._store.mark_of(row, by)
         return 0 if mark is None else mark.seq
 
-    def _check_version(self, row: int, version: int | None) -> None:
+    def _check_version(self, row: int, version: int | None, by: str | None = None) -> None:
         """Refuse a change of a row that is no longer as it was shown."""
-        if version is None or version == self._version_of(row):
+        if version is None or version == self._version_of(row, by):
             return
-        mark = self._store.marks.get(row)
+        mark = self._store.mark_of(row, by)
         now = "has no answer any more" if mark is None else f"was answered {mark.value!r}"
         if mark is not None and mark.value is None:
             now = "was skipped"

@@ -9,7 +9,7 @@ import logging
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,9 +25,20 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from semisvm.labelling.records import ChangedError, LabelingError, Values
-from semisvm.labelling.security import RefusedError
+from semisvm.labelling.records import (
+    FINISH,
+    LABEL,
+    OWNER,
+    SETTLE,
+    ChangedError,
+    LabelingError,
+    Person,
+    RefusedError,
+    Values,
+)
+from semisvm.labelling.security import PERSON
 from semisvm.labelling.session import LabelingSession
+from semisvm.tables.annotation_tools import SUFFIXES
 from semisvm.tables.errors import DataError
 from semisvm.text import plain
 
@@ -49,10 +60,12 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     return {**view, "fields": fields}
 
 
-def shown(session: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
+def shown(
+    session: LabelingSession, values: Values, row: int, most: int = LONG_TEXT
+) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    more = {"weak": session.weak_labels(row), **session.remark(row)}
-    return {**clipped(session.view(row).as_json(), most), **more}
+    more = {"weak": session.weak_labels(row), **session.remark(row, **values.by)}
+    return {**clipped(session.view(row, **values.by).as_json(), most), **more}
 
 
 def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
@@ -61,17 +74,27 @@ def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
     return None if guess is None else guess.as_json()
 
 
+def status_for(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Return how far the session is; how reliable others are is for those who settle."""
+    found = session.status().as_json()
+    if not values.person.may(SETTLE):
+        own = values.person.name
+        found["people"] = [one for one in found["people"] if one["name"] == own]
+    return found
+
+
 def following(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the next row of a browser, with what the page shows beside it."""
-    query = session.ask(client=values.text("client"))
-    row = None if query is None else shown(session, query.row)
+    query = session.ask(client=values.text("client"), **values.by)
+    row = None if query is None else shown(session, values, query.row)
     wanted = None if query is None else query.as_json()
-    return {"query": wanted, "view": row, "status": session.status().as_json()}
+    return {"query": wanted, "view": row, "status": status_for(session, values)}
 
 
 def who(values: Values) -> dict[str, Any]:
     """Return who changes a row, and which version of it they saw."""
-    return {"client": values.text("client"), "version": values.optional_integer("version")}
+    version = values.optional_integer("version")
+    return {"client": values.text("client"), "version": version, **values.by}
 
 
 def remarked(values: Values) -> dict[str, Any]:
@@ -101,68 +124,77 @@ def undo(session: LabelingSession, values: Values) -> dict[str, Any]:
     If it made none, ``other`` is the last change of another window, which the page offers to undo
     by its number.
     """
-    event = session.undo(values.text("client"), number=values.optional_integer("number"))
+    number, request = values.optional_integer("number"), values.optional("id")
+    event = session.undo(values.text("client"), number=number, request=request, **values.by)
     found: dict[str, Any] = {"undone": None, "other": None, "view": None}
     if event is not None:
-        found |= {"undone": event.as_json(), "view": only_row(session, event)}
+        found |= {"undone": event.as_json(), "view": only_row(session, values, event)}
     else:
-        other = session.last_change()
+        other = session.last_change(**values.by)
         if other is not None:
-            found |= {"other": other.as_json(), "view": only_row(session, other)}
-    return {**found, "status": session.status().as_json()}
+            found |= {"other": other.as_json(), "view": only_row(session, values, other)}
+    return {**found, "status": status_for(session, values)}
 
 
-def only_row(session: LabelingSession, event: Any) -> dict[str, Any] | None:
+def only_row(session: LabelingSession, values: Values, event: Any) -> dict[str, Any] | None:
     """Return the row of a change, if it is about one."""
-    return shown(session, event.rows[0]) if len(event.rows) == 1 else None
+    return shown(session, values, event.rows[0]) if len(event.rows) == 1 else None
 
 
 def remove(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Remove an answer: the row is unlabelled again."""
     session.remove(values.integer("row"), **who(values))
-    return {"status": session.status().as_json()}
+    return {"status": status_for(session, values)}
 
 
 def change(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Change an answer from a list, where no next row is wanted."""
     row, value = values.integer("row"), values.text("value")
     session.answer(row, value, seen_guess=True, **who(values))
-    return {"status": session.status().as_json()}
+    return {"status": status_for(session, values)}
 
 
 def confirm(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Give many rows the class that the model guessed."""
-    session.confirm(values.integers("rows"), values.text("value"), client=values.text("client"))
-    return {"status": session.status().as_json()}
+    about = {"client": values.text("client"), **values.by}
+    session.confirm(values.integers("rows"), values.text("value"), **about)
+    return {"status": status_for(session, values)}
+
+
+def settle(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Decide about a row on which people differ."""
+    session.settle(values.integer("row"), values.text("value"), **who(values))
+    return {"status": status_for(session, values)}
 
 
 def add_class(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Add a class."""
-    session.add_class(values.text("name"), client=values.text("client"))
-    return {"status": session.status().as_json()}
+    session.add_class(values.text("name"), client=values.text("client"), **values.by)
+    return {"status": status_for(session, values)}
 
 
 def name_the_rest(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Make a class of the rows that belong to none."""
-    named = session.name_the_rest(values.text("name"), client=values.text("client"))
-    return {"named": named, "status": session.status().as_json()}
+    named = session.name_the_rest(values.text("name"), client=values.text("client"), **values.by)
+    return {"named": named, "status": status_for(session, values)}
 
 
 def learn(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Ask for a fit in the background."""
     session.learn(auto=values.flag("auto"))
-    return {"status": session.status().as_json()}
+    return {"status": status_for(session, values)}
 
 
 def status(session: LabelingSession, values: Values) -> dict[str, Any]:
-    """Return how far the session is."""
-    return {"status": session.status().as_json()}
+    """Return how far the session is. A browser that asks for it keeps its row."""
+    session.renew(values.optional("client"), **values.by)
+    return {"status": status_for(session, values)}
 
 
 def one_row(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return a row, in full if wanted."""
     most = MAX_WHOLE if values.optional("whole") else LONG_TEXT
-    return {"view": shown(session, values.integer("row"), most)}
+    return {"view": shown(session, values, values.integer("row"), most)}
 
 
 def guess(session: LabelingSession, values: Values) -> dict[str, Any]:
@@ -177,6 +209,7 @@ def search(session: LabelingSession, values: Values) -> dict[str, Any]:
         which=values.text("which", "all"),
         start=values.integer("start", 0),
         count=min(values.integer("count", 20), MAX_LIST),
+        **values.by,
     )
     return listed(found)
 
@@ -190,7 +223,18 @@ def sure(session: LabelingSession, values: Values) -> dict[str, Any]:
 def doubts(session: LabelingSession, values: Values) -> dict[str, Any]:
     """List answers that the model disagrees with."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
-    return listed(session.doubts(start=start, count=count))
+    return listed(session.doubts(start=start, count=count, **values.by))
+
+
+def disagreements(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """List rows on which people differ."""
+    start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
+    return listed(session.disagreements(values.text("which", "open"), start, count))
+
+
+def agreement(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Return how far people agree."""
+    return session.agreement().as_json()
 
 
 def bound(values: Values) -> float:
@@ -220,6 +264,7 @@ ACTIONS: dict[str, Handler] = {
     "undo": undo,
     "remove": remove,
     "confirm": confirm,
+    "settle": settle,
     "classes": add_class,
     "name-the-rest": name_the_rest,
     "learn": learn,
@@ -231,19 +276,29 @@ VIEWS: dict[str, Handler] = {
     "search": search,
     "sure": sure,
     "doubts": doubts,
+    "disagreements": disagreements,
+    "agreement": agreement,
     "certified": certified,
 }
+RIGHTS = {
+    "settle": SETTLE,
+    "disagreements": SETTLE,
+    "agreement": SETTLE,
+    "save": FINISH,
+    "download": FINISH,
+}
+"""What takes more than the right to label."""
 
 
 WebHandler = Callable[[LabelingSession, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
 SCRIPTS = (
-    *("api", "app", "cells", "classes", "common", "dom", "files", "label", "lists", "progress"),
-    *("row", "texts", "theme"),
+    *("api", "app", "cells", "classes", "common", "disagreements", "dom", "files", "label"),
+    *("lists", "people", "progress", "row", "texts", "theme"),
 )
 PAGE = {
     "/": ("index.html", "text/html"),
-    "/style.css": ("style.css", "text/css"),
+    **{f"/{name}.css": (f"{name}.css", "text/css") for name in ("style", "people")},
     "/icon.svg": ("icon.svg", "image/svg+xml"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
 }
@@ -259,11 +314,14 @@ class Places:
         What is labelled; names of downloads begin with it.
     model, report : Path, optional
         Where to save.
+    options : mapping, optional
+        How the session was opened, to be packed with it.
     """
 
     title: str = ""
     model: Path | None = None
     report: Path | None = None
+    options: Mapping[str, Any] | None = None
 
     def downloads(self) -> dict[str, str]:
         """Return the names of the files that can be downloaded."""
@@ -272,13 +330,18 @@ class Places:
             "labelled": f"{stem}.labelled.csv",
             "model": f"{stem}.semisvm",
             "report": f"{stem}.report.html",
+            "answers": f"{stem}.single_answers.csv",
+            "session": f"{stem}.session",
+            **{tool: f"{stem}.{tool}{suffix}" for tool, suffix in SUFFIXES.items()},
             "certified": f"{stem}.certified.csv",
         }
 
     def about(self, session: LabelingSession, values: Values) -> dict[str, Any]:
         """Return what the page shows (a handler)."""
         saves = None if self.model is None else self.model.name
-        return {"title": self.title, "downloads": self.downloads(), "saves": saves}
+        found = {"title": self.title, "downloads": self.downloads(), "saves": saves}
+        person = values.person
+        return {**found, "person": None if not person.name else person.as_json()}
 
     def save(self, session: LabelingSession, values: Values) -> dict[str, Any]:
         """Save the model and the report (a handler)."""
@@ -298,6 +361,9 @@ class Places:
             "labelled": session.export,
             "model": session.save,
             "report": session.report,
+            "answers": session.export_single_answers,
+            "session": partial(session.pack, options=self.options),
+            **{tool: partial(session.export_tasks, tool=tool) for tool in SUFFIXES},
             "certified": partial(session.export_certified, error=bound(values)),
         }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
@@ -379,19 +445,24 @@ class Answers:
         self.places = places
         self._once = Once()
 
-    async def action(self, handler: WebHandler, request: Request) -> Response:
+    async def action(self, handler: WebHandler, right: str, request: Request) -> Response:
         """Answer a request that changes something."""
         try:
-            values = Values(await posted(request))
+            person = allowed(request, right)
+            values = Values(await posted(request), person)
             name = values.optional("id")
         except RefusedError as error:
             return as_json({"error": error.reason}, error.status)
+        name = None if name is None else f"{name} {person.name}"
         work = partial(self._once.run, name, partial(handler, self.session, values))
         return await self.answered(work)
 
-    async def view(self, handler: WebHandler, request: Request) -> Response:
+    async def view(self, handler: WebHandler, right: str, request: Request) -> Response:
         """Answer a request that changes nothing."""
-        values = Values(request.query_params)
+        try:
+            values = Values(request.query_params, allowed(request, right))
+        except RefusedError as error:
+            return as_json({"error": error.reason}, error.status)
         return await self.answered(partial(handler, self.session, values))
 
     async def answered(self, work: Callable[[], Any]) -> Response:
@@ -410,6 +481,14 @@ class Answers:
         except Exception:
             LOG.exception("a request failed")
             return as_json({"error": "The server failed. The terminal has the details."}, 500)
+
+
+def allowed(request: Request, right: str) -> Person:
+    """Return whose request it is, or refuse it."""
+    person: Person = getattr(request.state, PERSON, None) or OWNER
+    if not person.may(right):
+        raise RefusedError(403, f"Your link is for labelling: it has no right to {right}.")
+    return person
 
 
 async def posted(request: Request) -> dict[str, Any]:
@@ -459,7 +538,10 @@ def application(session: LabelingSession, places: Places) -> Starlette:
     }
     routes = [Route(path, static(*file)) for path, file in PAGE.items()]
     for name, handler in actions.items():
-        routes.append(Route(f"/api/{name}", partial(answers.action, handler), methods=["POST"]))
+        act = partial(answers.action, handler, RIGHTS.get(name, LABEL))
+        routes.append(Route(f"/api/{name}", act, methods=["POST"]))
     for name, handler in views.items():
-        routes.append(Route(f"/api/{name}", partial(answers.view, handler)))
+        routes.append(
+            Route(f"/api/{name}", partial(answers.view, handler, RIGHTS.get(name, LABEL)))
+        )
     return Starlette(routes=routes)

@@ -63,7 +63,9 @@ class Reliability:
         return _logs(self.tables, votes)
 
 
-def learn_reliability(votes: Codes, labels: PartialLabels) -> Reliability:
+def learn_reliability(
+    votes: Codes, labels: PartialLabels, mass: Floats | None = None
+) -> Reliability:
     """Learn the confusion tables and the weights of sources.
 
     Parameters
@@ -71,9 +73,12 @@ def learn_reliability(votes: Codes, labels: PartialLabels) -> Reliability:
     votes : int array of shape (s, n)
         Classes that the sources vote for, -1 without a vote.
     labels : PartialLabels
+    mass : array of shape (n,), optional
+        For how many rows each row counts, by default one.
     """
     m = len(labels.classes)
-    truth = np.eye(m)[labels.codes[labels.labeled]]
+    mass = np.ones(len(labels.codes)) if mass is None else mass
+    truth = np.eye(m)[labels.codes[labels.labeled]] * mass[labels.labeled, np.newaxis]
     given = votes[:, labels.labeled]
     counts = np.stack([_counts(own, truth) for own in given])
     n, right = counts.sum(axis=(1, 2)), np.einsum("svv->s", counts)
@@ -81,20 +86,22 @@ def learn_reliability(votes: Codes, labels: PartialLabels) -> Reliability:
     # a mean over sources: copies of one are no further evidence
     overall = (right.sum() / voting + TO_ALL / m) / (n.sum() / voting + TO_ALL)
     accuracies = (right + TO_ALL * overall) / (n + TO_ALL)
-    common = np.stack([_common(*pair, m) for pair in zip(votes, accuracies, strict=True)])
+    common = np.stack([_common(*pair, mass, m) for pair in zip(votes, accuracies, strict=True)])
     strength = _strength(counts, common)
     tables = _drawn(counts, common, strength)
     # each class exists
-    shares = (truth.sum(axis=0) + 1.0) / (len(truth) + m)
-    weights = _weights(votes, tables, shares)
-    free = votes[:, labels.unlabeled]
-    free = free[:, (free != UNLABELED_CODE).any(axis=0)]
+    shares = (truth.sum(axis=0) + 1.0) / (truth.sum() + m)
+    weights = _weights(votes, tables, shares, mass)
+    counted = ((votes != UNLABELED_CODE) & (mass > 0.0)).any(axis=0)
+    rows = labels.unlabeled[counted[labels.unlabeled]]
+    free, each = votes[:, rows], mass[rows, np.newaxis]
     em = free.shape[1] > 0 and weights[n > 0].sum() >= ENOUGH_SOURCES
     for _ in range(EM_STEPS if free.shape[1] else 0):
         p = softmax(np.log(shares) + np.tensordot(weights, _logs(tables, free), 1), axis=1)
-        before, shares = shares, (p.sum(axis=0) + 1.0) / (len(p) + m)
+        p *= each
+        before, shares = shares, (p.sum(axis=0) + 1.0) / (each.sum() + m)
         if em:
-            more = np.stack([_counts(own, p) for own in free]) * (len(truth) / free.shape[1])
+            more = np.stack([_counts(own, p) for own in free]) * (truth.sum() / each.sum())
             tables = _drawn(counts + more, common, strength)
         if np.abs(shares - before).max() < SMALL:
             break
@@ -102,15 +109,16 @@ def learn_reliability(votes: Codes, labels: PartialLabels) -> Reliability:
 
 
 def _counts(votes: Codes, p: Floats) -> Floats:
-    """Count votes by class, (m, m), of rows with class probabilities (n, m)."""
+    """Count votes by class, (m, m), of rows with class probabilities (n, m), times their masses."""
     m, voting = p.shape[1], votes != UNLABELED_CODE
     found: Floats = p[voting].T @ np.eye(m)[votes[voting]]
     return found
 
 
-def _common(votes: Codes, accuracy: float, m: int) -> Floats:
+def _common(votes: Codes, accuracy: float, mass: Floats, m: int) -> Floats:
     """Return the table with one accuracy for all classes."""
-    usual = np.bincount(votes[votes != UNLABELED_CODE], minlength=m) + 1.0
+    voting = votes != UNLABELED_CODE
+    usual = np.bincount(votes[voting], mass[voting], minlength=m) + 1.0
     wrong = np.tile(usual, (m, 1))
     np.fill_diagonal(wrong, 0.0)
     wrong *= (1.0 - accuracy) / wrong.sum(axis=1, keepdims=True)
@@ -131,22 +139,22 @@ def _strength(counts: Floats, common: Floats) -> float:
     return float(STRENGTHS[int(found.argmax())])
 
 
-def _weights(votes: Codes, tables: Floats, shares: Floats) -> Floats:
+def _weights(votes: Codes, tables: Floats, shares: Floats, mass: Floats) -> Floats:
     """Return the weights of sources: one, divided by the number of sources that they equal."""
     s = len(votes)
     equal = np.eye(s)
     for i in range(s):
         for j in range(i):
-            equal[i, j] = equal[j, i] = _dependence(votes[[i, j]], tables[[i, j]], shares)
+            equal[i, j] = equal[j, i] = _dependence(votes[[i, j]], tables[[i, j]], shares, mass)
     return np.asarray(1.0 / equal.sum(axis=1))
 
 
-def _dependence(votes: Codes, tables: Floats, shares: Floats) -> float:
+def _dependence(votes: Codes, tables: Floats, shares: Floats, mass: Floats) -> float:
     """Return how far two sources agree beyond what their tables explain: 1 for copies."""
-    both = (votes != UNLABELED_CODE).all(axis=0)
+    both = (votes != UNLABELED_CODE).all(axis=0) & (mass > 0.0)
     if not both.any():
         return 0.0
-    agree = float(np.mean(votes[0, both] == votes[1, both]))
+    agree = float(np.average(votes[0, both] == votes[1, both], weights=mass[both]))
     independent = float(shares @ (tables[0] * tables[1]).sum(axis=1))
     most = float(shares @ np.minimum(tables[0], tables[1]).sum(axis=1))
     if most - independent < SMALL:

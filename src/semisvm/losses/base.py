@@ -160,13 +160,13 @@ class Loss:
     Attributes
     ----------
     name : str
-    default_reg : float
-        Value for ``reg=None``, which suits rows of length one; docs/many_classes.md has the
-        measurements.
     two : TwoClassLoss, optional
         For two classes, with one score.
     many : ManyClassLoss, optional
         For one score per class.
+    default_reg : float
+        Value for ``reg=None``, which suits rows of length one; docs/many_classes.md has the
+        measurements.
     reg_of_two : float
         Strength of the regularisation of the one score, relative to ``reg``.
     margin_of_two, margin_of_many : float, optional
@@ -174,9 +174,9 @@ class Loss:
     """
 
     name: str
-    default_reg: float
     two: TwoClassLoss | None = None
     many: ManyClassLoss | None = None
+    default_reg: float = 1e-3
     reg_of_two: float = 1.0
     margin_of_two: float | None = None
     margin_of_many: float | None = None

@@ -259,7 +259,7 @@ def _hinge_values(o: Floats) -> Floats:
     return np.maximum(1.0 - o, 0.0)
 
 
-HINGE = Loss("hinge", default_reg=1e-3, two=TwoClassLoss(_hinge_values), margin_of_two=1.0)
+HINGE = Loss("hinge", two=TwoClassLoss(_hinge_values), margin_of_two=1.0)
 
 
 def margin_costs(S: Floats) -> Floats:
@@ -295,7 +295,6 @@ HUBER_EDGE, HUBER_TAIL, HUBER_SCALE = 1.0, -1.0, 1.0
 
 HUBER = Loss(
     "huber",
-    default_reg=1e-3,
     two=two_class_loss(HUBER_EDGE, HUBER_TAIL, HUBER_SCALE),
     many=many_class_loss(HUBER_EDGE, HUBER_TAIL, HUBER_SCALE),
     margin_of_two=HUBER_EDGE,
@@ -309,7 +308,6 @@ ROUNDED_SCALE = 1.0 / (4.0 * HALF_WIDTH)
 
 ROUNDED_HINGE = Loss(
     "rounded_hinge",
-    default_reg=1e-3,
     two=two_class_loss(ROUNDED_EDGE, ROUNDED_TAIL, ROUNDED_SCALE),
     many=many_class_loss(ROUNDED_EDGE, ROUNDED_TAIL, ROUNDED_SCALE),
     margin_of_two=ROUNDED_EDGE,

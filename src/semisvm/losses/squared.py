@@ -74,7 +74,6 @@ def squared(o: Floats) -> Floats:
 
 SQUARED = Loss(
     "squared",
-    default_reg=1e-3,
     two=TwoClassLoss(
         values=squared,
         evaluate=_evaluate,

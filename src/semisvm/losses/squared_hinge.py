@@ -90,7 +90,6 @@ def squared_hinge(o: Floats) -> Floats:
 
 SQUARED_HINGE = Loss(
     "squared_hinge",
-    default_reg=1e-3,
     two=TwoClassLoss(
         values=squared_hinge,
         evaluate=_evaluate,

@@ -3,6 +3,7 @@
 `deterministic_annealing` is for two classes, `cooling` for many.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.losses import SmoothManyClassLoss
 from semisvm.methods.free_energy import BALANCED, Alternating, Path, Softening
-from semisvm.methods.loop import Level, follow, settling
+from semisvm.methods.loop import Level, follow, growing, settling
 from semisvm.methods.solution import Solution
 from semisvm.methods.transductive import Assigning, Switching, beliefs_of, finish_many, finish_two
 from semisvm.solvers import State
@@ -36,11 +37,11 @@ class Annealing(Softening):
 
     task: TwoClassTask
 
-    def enter(self, level: Level) -> None:
-        """Update the beliefs to the new temperature, and the gradient if few have changed."""
+    def _cool(self, level: Level) -> None:
+        """Update the beliefs to a new temperature, and the gradient if few have changed."""
         task, state = self.task, self.state
         if state.gradient is None:
-            super().enter(level)
+            super()._cool(level)
             return
         self.soft.temperature, self._energy = level.value, None
         task.soften(self.soft, keep=True)
@@ -95,6 +96,7 @@ def anneal(
     entropy_tol: float,
     max_rounds: int,
     balance_tol: float | None,
+    sizes: Sequence[int] = (),
 ) -> Solution:
     """Cool from a state; refine the best point of the path with hard labels, or return the last.
 
@@ -105,31 +107,49 @@ def anneal(
     path : Path
     lam, tol, entropy_tol, max_rounds, balance_tol
         See `AnnealedSVC`.
+    sizes : sequence of int
+        Sizes of the samples that the labels settle on before they do on all rows.
     """
     recorder, rounds, settled = task.recorder, 0, False
     first = state.copy() if task.rarer_share < RARE else None
     method = (Annealing if task.loss.smooth else AlternatingAnnealing)(
-        task, state, lam, entropy_tol
+        task, state, lam, entropy_tol, sizes
     )
+    method.settles &= path.refine
     if 0.0 < task.open_share < 1.0:
         rounds, settled = path.follow(method, max_rounds)
     if rounds and not path.refine:
+        task = method.task.sampled(None)
         hard = Switching(task, task.at(method.state), None)
         solution = finish_two(hard, [], lam=lam, max_rounds=max_rounds, balance_tol=balance_tol)
         solution.n_iter, solution.converged = rounds, settled and hard.state.converged
         solution.beliefs = _of_both(method.beliefs())
         return solution
     # the end of the path is not needed any more
-    method.state = method.best
-    loose, *rest = settling(lam, tol)
-    switching = Switching(task, task.at(method.best), None)
-    more, _ = follow("switching", [loose], switching, recorder, max_rounds)
-    if rounds and first is not None:
-        end = switching.state, switching.objective(lam)
-        found, again = _or_start(task, *end, first, loose, max_rounds)
-        switching, more = Switching(task, task.at(found), None), more + again
+    method.state, task, size = method.best, method.task, method.task.sample_size
+    # where there are samples, the smallest one is enough to compare with the start
+    loose, *rest = settling(lam, tol, sizes)
+    more, levels, best = 0, rest or [loose], method.best
+    if not sizes or (rounds and first is not None):
+        task = task.sampled(loose.rows)
+        switching = Switching(task, task.at(best if not sizes else best.copy()), None)
+        more, _ = follow("switching", [loose], switching, recorder, max_rounds)
+        end = switching.state
+        if rounds and first is not None:
+            value = switching.objective(lam)
+            end, again = _or_start(task, end, value, first, loose, max_rounds)
+            more += again
+        if not sizes or end is not switching.state:
+            best, size = end, loose.rows
+    task = task.sampled(size)
+    switching = Switching(task, task.at(best), None)
     solution = finish_two(
-        switching, rest or [loose], lam=lam, max_rounds=max_rounds, balance_tol=balance_tol
+        switching,
+        levels,
+        lam=lam,
+        max_rounds=max_rounds,
+        balance_tol=balance_tol,
+        growth=growing(lam, tol, sizes, size),
     )
     solution.n_iter += rounds + more
     beliefs = method.beliefs() if rounds else solution.codes.astype(np.float64)
@@ -191,8 +211,15 @@ class Cooling(Softening):
     task: ManyClassTask
     deciding = DECIDING
 
-    def __init__(self, task: ManyClassTask, state: State, lam: float, entropy_tol: float) -> None:
-        super().__init__(task, state, lam, entropy_tol)
+    def __init__(
+        self,
+        task: ManyClassTask,
+        state: State,
+        lam: float,
+        entropy_tol: float,
+        sizes: Sequence[int] = (),
+    ) -> None:
+        super().__init__(task, state, lam, entropy_tol, sizes)
         self._hard_prices: Floats | None = None
 
     def _search(self, level: Level) -> Backtracking:
@@ -232,6 +259,7 @@ def cool(
     tol: float,
     entropy_tol: float,
     max_rounds: int,
+    sizes: Sequence[int] = (),
 ) -> Solution:
     """Cool from a state; refine the best point of the path with hard labels, or return the last.
 
@@ -242,15 +270,21 @@ def cool(
     path : Path
     lam, tol, entropy_tol, max_rounds
         See `AnnealedSVC`.
+    sizes : sequence of int
+        See `anneal`.
     """
     smooth = isinstance(task.loss, SmoothManyClassLoss)
-    method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
+    method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol, sizes)
+    method.settles &= path.refine
     rounds, settled = path.follow(method, max_rounds)
     as_it_is = rounds > 0 and not path.refine
+    task = method.task.sampled(None) if as_it_is else method.task
     state = method.state if as_it_is else method.best
     hard = Assigning(task, task.at(state))
-    levels = [] if as_it_is else settling(lam, tol)
-    solution = finish_many(hard, levels, lam=lam, max_rounds=max_rounds)
+    # with samples all levels but the last are those of growing ones
+    levels = [] if as_it_is else settling(lam, tol)[-1 if sizes else 0 :]
+    growth = [] if as_it_is else growing(lam, tol, sizes, task.sample_size)
+    solution = finish_many(hard, levels, lam=lam, max_rounds=max_rounds, growth=growth)
     if as_it_is:
         solution.converged = settled and state.converged
     solution.n_iter += rounds

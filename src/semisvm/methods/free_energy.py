@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semisvm.designs import Floats
+from semisvm.methods import sample_sizes
 from semisvm.methods.loop import Level, follow
+from semisvm.methods.sample_sizes import larger, rows_of
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
@@ -18,6 +20,10 @@ from semisvm.tasks.weight_steps import RespondingProblem, SoftLabels
 # A point of the path whose outputs miss the class shares by more than this is returned only if no
 # point is better balanced. It is a fraction of the rarer of two classes, or of all rows.
 BALANCED = 0.2
+# Mean entropy of a row below which labels that were found on samples settle as hard labels.
+SETTLED = 0.01
+# Temperature below which nothing changes, in units of the weight of the unlabelled rows.
+LEAST = 1e-7
 # Levels to go on to, in a schedule with two levels for every usual step.
 CLOSE, USUAL = 1, 2
 
@@ -48,6 +54,8 @@ class FreeEnergy(RespondingProblem):
     def curve(self) -> None:
         """Let the labels respond to the coming step."""
         self.hessian.reduce(self.soft, charged=True)
+        if self.curvature_rows is not None:
+            self.rows.sample_curvature(self.curvature_rows)
 
     def energy(self, w: Floats) -> float:
         """Update the beliefs, and compute the free energy."""
@@ -74,6 +82,9 @@ class Softening(ABC):
         Weight of the unlabelled rows.
     entropy_tol : float
         See `AnnealedSVC`.
+    sizes : sequence of int
+        Sizes of samples of the unlabelled rows. The path begins with the smallest one, and takes
+        the next one when the rows at hand are fitted much better than others.
     """
 
     task: Any
@@ -81,9 +92,18 @@ class Softening(ABC):
     # the next temperature is closer.
     deciding: ClassVar[float] = np.inf
 
-    def __init__(self, task: Task, state: State, lam: float, entropy_tol: float) -> None:
+    def __init__(
+        self,
+        task: Task,
+        state: State,
+        lam: float,
+        entropy_tol: float,
+        sizes: Sequence[int] = (),
+    ) -> None:
         self.task = task
+        self.sizes = sizes
         self.state = state
+        self.settles = bool(sizes)
         self.soft = SoftLabels(lam, np.inf)
         self.entropy_tol = entropy_tol
         self.entropy = np.inf
@@ -109,8 +129,9 @@ class Softening(ABC):
             self.best = self.state.copy()
 
     def cold(self) -> bool:
-        """Return whether the labels have hardened."""
-        return self.entropy < self.entropy_tol
+        """Return whether the labels have hardened, and not only those of a small sample."""
+        enough = max(self.entropy_tol, SETTLED) if self.settles else self.entropy_tol
+        return self.entropy < enough and not self._is_too_small()
 
     def stride(self) -> int:
         """Return how many levels to go on, by how much was decided at the last one."""
@@ -120,8 +141,53 @@ class Softening(ABC):
         """Measure the entropy; logarithms are slow, so this is done once per level."""
         self._hotter, self.entropy = self.entropy, self.task.rows.all.entropy()
 
+    def take(self, size: int | None) -> None:
+        """Go on with a sample of the unlabelled rows, or with all of them.
+
+        Points of the path are compared by the rows at hand, so the best one is judged again.
+        """
+        task, before = self.task, self.task.sample_size
+        self.task = task.sampled(size)
+        if size == before and self.task is task:
+            return
+        here = self.state
+        if np.isfinite(self._best_key[1]):
+            self.state, self._best_key = self.task.at(self.best), (np.inf, np.inf)
+            self._inspect()
+        self.state = self.task.at(here)
+
+    def _take_rows(self, level: Level) -> None:
+        """Take the rows of a level: all at the last one, and more if the sample is too small."""
+        size = self.task.sample_size
+        if size is None or level.last:
+            self.take(None)
+        elif self._is_too_small():
+            self.take(larger(self.sizes, size))
+
+    def _is_too_small(self) -> bool:
+        """Return whether the rows at hand are a sample, and fitted much better than others.
+
+        The free energy of the others is compared, relative to the objective.
+        """
+        here, size, soft, price = self.task, self.task.sample_size, self.soft, self.soft.price
+        if size is None or self._energy is None:
+            return False
+        others = here.sampled(size, others=True)
+        others.at(self.state)
+        others.soften(soft)
+        there = others.free_energy(self.state.w, soft)
+        soft.price = price
+        self.task = here.sampled(size)
+        self.task.at(self.state)
+        return bool(there - self._energy > sample_sizes.MOST_OPTIMISM * self._facts["objective"])
+
     def enter(self, level: Level) -> None:
-        """Update the beliefs to the new temperature."""
+        """Take the rows of a level, and update the beliefs to its temperature."""
+        self._take_rows(level)
+        self._cool(level)
+
+    def _cool(self, level: Level) -> None:
+        """Update the beliefs to a new temperature."""
         self.soft.temperature, self._energy = level.value, None
         self.task.soften(self.soft)
         self.state.gradient = None
@@ -141,13 +207,15 @@ class Softening(ABC):
         return self.state
 
     def _search(self, level: Level) -> Backtracking:
-        """Return how far to move along a step."""
-        return Backtracking(self._energy)
+        """Return how far to move along a step, and on samples what is not worth one."""
+        little = level.tol if self.sizes and not level.last else 0.0
+        return Backtracking(self._energy, negligible=little)
 
     def _descend(self, level: Level) -> None:
         task, soft, before = self.task, self.soft, replace(self.soft)
-        search = self._search(level)
-        minimize(FreeEnergy(task, soft), self.state, tol=level.tol, search=search)
+        search, problem = self._search(level), FreeEnergy(task, soft)
+        problem.curvature_rows = sample_sizes.CURVATURE_ROWS if self.sizes else None
+        minimize(problem, self.state, tol=level.tol, search=search)
         self._moved = self.state.n_iter > 0
         if self._moved:
             self._energy, self._as_predicted = search.energy, search.as_predicted
@@ -167,6 +235,7 @@ class Softening(ABC):
             # no step was needed at this temperature
             self._energy = self.task.free_energy(self.state.w, self.soft)
         facts = {**self._facts, "free_energy": self._energy, "divergence": divergence}
+        facts |= rows_of(self.task)
         settled = self._is_settled(level, divergence)
         self._as_predicted = False
         if settled:
@@ -182,8 +251,15 @@ class Softening(ABC):
 
     def beliefs(self) -> Floats:
         """Return the beliefs at the last temperature, for the current scores."""
+        self.task = self.task.sampled(None)
         self.task.rows.all.release()
         self.task.soften(self.soft)
+        while self.settles and self.soft.temperature > LEAST * self.soft.lam:
+            # the path was left before the labels were hard
+            if self.task.rows.all.entropy() < self.entropy_tol:
+                break
+            self.soft.temperature *= 0.1
+            self.task.soften(self.soft)
         found: Floats = self.task.rows.all.beliefs()
         return found
 
@@ -191,6 +267,7 @@ class Softening(ABC):
         """Return what the method needs to continue after the current round."""
         gradient = self.state.gradient
         return {
+            "sampled": self.task.sample_size,
             "state": self.state.to_dict(),
             "gradient": None if gradient is None else gradient.copy(),
             "best": self.best.w.copy(),
@@ -204,6 +281,7 @@ class Softening(ABC):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
         self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
         self._best_key = tuple(snapshot["best_key"])

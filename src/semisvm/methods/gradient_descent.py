@@ -24,6 +24,7 @@ from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.solvers import State
 from semisvm.solvers.lbfgs import Iterate, minimize_lbfgs
+from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.two_classes import TwoClassTask
 
@@ -43,6 +44,46 @@ PUSH_TOL, PUSH_STEPS = 1e-2, 50
 
 
 @dataclass(frozen=True)
+class Known:
+    """What evidence says of unlabelled rows: how much each counts like a labelled one.
+
+    Attributes
+    ----------
+    share : array of shape (u,)
+        From 0, where nothing is known, to 1, where one label is impossible.
+    sign : array of shape (u,)
+        The likelier label, 1 or -1.
+    """
+
+    share: Floats
+    sign: Floats
+
+    @classmethod
+    def of(cls, evidence: Floats | None) -> "Known | None":
+        """Make it of the costs of positive labels, minus those of negative ones."""
+        if evidence is None:
+            return None
+        # |p - (1 - p)| at the log-odds of p
+        return cls(np.tanh(0.5 * np.abs(evidence)), np.where(evidence > 0.0, -1.0, 1.0))
+
+    def lack(self, outputs: Floats) -> Floats:
+        """Return by how much outputs are inside the margin of the likelier label."""
+        return np.asarray(np.maximum(1.0 - self.sign * outputs, 0.0))
+
+    def permitted(self, positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return labels without those that are impossible."""
+        return np.where(self.share < 1.0, positive, self.sign > 0.0)
+
+
+def possible_outputs(task: ManyClassTask, outputs: Sequence[Floats]) -> list[Floats]:
+    """Return outputs, one array per class, with those of impossible classes at -infinity."""
+    evidence = task.rows.single_shard().evidence
+    if evidence is None:
+        return list(outputs)
+    return [np.where(np.isinf(evidence[:, k]), -np.inf, own) for k, own in enumerate(outputs)]
+
+
+@dataclass(frozen=True)
 class Outputs:
     r"""The objective at one weight of the unlabelled rows, for the quasi-Newton solver.
 
@@ -56,6 +97,7 @@ class Outputs:
     lam: float
     mu: Floats
     level: float
+    known: "Known | None" = None
 
     @property
     def reg(self) -> float:
@@ -82,9 +124,15 @@ class Outputs:
         free = np.clip(scores[block.unlabeled] + self.level, -FAR, FAR)
         cost = 0.5 * self.lam / self.task.n_unlabeled * block.mass
         bumps = cost * np.exp(-SHARPNESS * free * free)
+        if self.known is not None:
+            bumps *= 1.0 - self.known.share
         slopes[block.unlabeled] = -2.0 * SHARPNESS * free * bumps
         with np.errstate(over="ignore"):  # a step that leads there is too long
             fit = 0.5 * float(np.sum(block.weight * below * below))
+            if self.known is not None:
+                each, lack = cost * self.known.share, self.known.lack(free)
+                slopes[block.unlabeled] -= 2.0 * each * self.known.sign * lack
+                fit += float(np.sum(each * lack * lack))
         return fit + float(bumps.sum()), slopes
 
     def _pull_back(self, slopes: Floats) -> Floats:
@@ -179,7 +227,11 @@ class Outputs:
         square = SHARPNESS * (scores[block.unlabeled] + self.level) ** 2
         cost = 0.5 * self.lam / self.task.n_unlabeled * block.mass
         bend = 2.0 * SHARPNESS * (2.0 * square - 1.0)
-        curvature[block.unlabeled] = cost * np.exp(-square) * np.maximum(bend, 0.0)
+        bends = cost * np.exp(-square) * np.maximum(bend, 0.0)
+        if self.known is not None:
+            lacking = self.known.lack(scores[block.unlabeled] + self.level) > 0.0
+            bends = bends * (1.0 - self.known.share) + 2.0 * cost * self.known.share * lacking
+        curvature[block.unlabeled] = bends
         return curvature
 
 
@@ -209,6 +261,7 @@ class Descending:
         self.mu = design.pull_back(share, design.rows(unlabeled), np.empty(task.n_weights))
         self.v = v
         self.state = State(v)
+        self.known = Known.of(self.block.evidence)
         self._solved: tuple[Outputs, Iterate] | None = None
 
     def enter(self, level: Level) -> None:
@@ -222,7 +275,8 @@ class Descending:
 
     def weight_step(self, level: Level) -> State:
         """Descend from the last weights to a first-order point."""
-        function = Outputs(self.task, self.block, level.value, self.mu, self.mean_output)
+        known = (self.mu, self.mean_output, self.known)
+        function = Outputs(self.task, self.block, level.value, *known)
         point, steps = minimize_lbfgs(function, self.v, level.tol, self.max_steps)
         self.v, gap = point.w, point.gap(self.task.reg)
         self.state = State(
@@ -250,7 +304,10 @@ class Descending:
         """
         tol = self.balance_tol
         shift = 0.0 if tol is None else self.task.balancing_shift(tol)
-        return (self.task.rows.all.outputs() + shift > 0.0).astype(np.intp)
+        positive = self.task.rows.all.outputs() + shift > 0.0
+        if self.known is not None:
+            positive = self.known.permitted(positive)
+        return positive.astype(np.intp)
 
     def balance(self) -> None:
         """Move the intercept if the outputs of new rows would miss the class shares."""

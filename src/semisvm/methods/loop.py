@@ -9,7 +9,7 @@ hard.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from math import log
 from typing import Any, Protocol
@@ -44,36 +44,59 @@ class Level:
         Whether the result is taken from this level.
     progress : float
         Estimated fraction of the fit that is done when the level begins.
+    rows : int, optional
+        Number of unlabelled rows of which the level takes a sample; None takes all.
     """
 
     value: float
     tol: float
     last: bool
     progress: float = SETTLING
+    rows: int | None = None
 
 
-def settling(value: float, tol: float) -> list[Level]:
-    """Stay at one value: first a loose level, while labels still change, then a tight one."""
-    loose = [Level(value, LOOSE_TOL, last=False)] if tol < LOOSE_TOL else []
-    return [*loose, Level(value, tol, last=True)]
+def settling(value: float, tol: float, sizes: Sequence[int] = ()) -> list[Level]:
+    """Stay at one value: first a loose level, while labels still change, then a tight one.
+
+    With samples the loose level takes the smallest one; see `growing` for the others.
+    """
+    rows = sizes[0] if sizes else None
+    loose = Level(value, max(LOOSE_TOL, tol), last=False, rows=rows)
+    return [*([loose] if sizes or tol < LOOSE_TOL else []), Level(value, tol, last=True)]
 
 
-def rising(start: float, stop: float, rate: float, tol: float) -> list[Level]:
+def growing(value: float, tol: float, sizes: Sequence[int], first: int | None) -> list[Level]:
+    """Stay at one value while a sample grows from a first size on, up to all rows."""
+    if not sizes:
+        return []
+    loose, left = max(LOOSE_TOL, tol), [s for s in sizes if first is not None and s >= first]
+    some = [Level(value, loose, last=False, rows=size) for size in left]
+    return [*some, Level(value, tol, last=False)]
+
+
+def on_sample(levels: Sequence[Level], sizes: Sequence[int]) -> list[Level]:
+    """Have levels take the smallest sample, if there is one."""
+    return [replace(level, rows=sizes[0]) if sizes else level for level in levels]
+
+
+def rising(
+    start: float, stop: float, rate: float, tol: float, sizes: Sequence[int] = ()
+) -> list[Level]:
     """Multiply by ``rate`` from ``start`` up to ``stop`` and settle there."""
     values, value = [], start
     while value < stop:
         values.append(value)
         value *= rate
-    return [*_leading(values, tol), *settling(stop, tol)]
+    return [*on_sample(_leading(values, tol), sizes), *settling(stop, tol, sizes)]
 
 
-def decades(start: float, stop: float, tol: float) -> list[Level]:
+def decades(start: float, stop: float, tol: float, sizes: Sequence[int] = ()) -> list[Level]:
     """Multiply by 3 and 10/3 alternately from ``start`` up to ``stop`` and settle there."""
     values, value, factors = [], start, cycle((3.0, 10.0 / 3.0))
     while value < 0.999 * stop:
         values.append(value)
         value *= next(factors)
-    return [*_leading(values, tol), *settling(stop, tol)]
+    return [*on_sample(_leading(values, tol), sizes), *settling(stop, tol, sizes)]
 
 
 def _leading(values: list[float], tol: float) -> list[Level]:

@@ -18,6 +18,12 @@ f + mu . c at w is that of A, so a settled round is a first-order point. The pen
 raised when the residual max_y |c_y| does not fall fast enough. The c_y sum to zero, so the
 multipliers are determined up to a constant, which is chosen so that they sum to zero.
 
+Evidence, as costs e_j(y) of labels, zero for the likeliest class, adds its likelihood to f, ::
+
+    1/u sum_j -log sum_y p_j(y) exp(-e_j(y))
+
+whose slopes in the scores are p_j - r_j with r_j(y) ~ p_j(y) exp(-e_j(y)).
+
 With a fixed penalty and multipliers of zero A itself is the objective: the shares are then wanted,
 not enforced (expectation regularisation), or ignored if the penalty is zero.
 
@@ -109,6 +115,8 @@ class UnlabeledTerms:
     penalty : float
     mass : array of shape (u,) or (1,)
         For how many rows each row counts.
+    evidence : array of shape (u, m), optional
+        What evidence adds to the costs of labels.
     """
 
     weight: float
@@ -116,9 +124,10 @@ class UnlabeledTerms:
     multipliers: Floats
     penalty: float
     mass: Floats = field(default_factory=lambda: UNIT_WEIGHT)
+    evidence: Floats | None = None
 
     def evaluate(self, scores: Floats) -> tuple[float, float, Floats]:
-        """Compute lam times the mean entropy, the terms of c, and the slopes (u, m) of both."""
+        """Compute the terms of f and of c, and the slopes (u, m) of both."""
         costs = MAXENT.costs(scores)
         p = np.exp(-costs)
         excess = mean_rows(p, self.mass) - self.shares
@@ -128,9 +137,16 @@ class UnlabeledTerms:
         pull = self.weight * costs + (self.multipliers + self.penalty * excess)
         pull -= np.einsum("iy,iy->i", p, pull)[:, None]
         pull *= p * each[:, None]
-        entropy = self.weight * float((each[:, None] * p * costs).sum())
+        value = self.weight * float((each[:, None] * p * costs).sum())
+        if self.evidence is not None:
+            total = costs + self.evidence
+            least = total.min(axis=1)
+            r = np.exp(least[:, None] - total)
+            sums = r.sum(axis=1)
+            pull += each[:, None] * (p - r / sums[:, None])
+            value += float(np.sum(each * (least - np.log(sums))))
         constraint = float(np.sum((self.multipliers + 0.5 * self.penalty * excess) * excess))
-        return entropy, constraint, pull
+        return value, constraint, pull
 
 
 class Subproblem:
@@ -151,9 +167,9 @@ class Subproblem:
         """Compute f without its regulariser, the terms of c, and the slopes of both."""
         block, slopes = self.block, np.zeros_like(scores)
         fit = MAXENT.evaluate(scores, block.costs, block.labeled, slopes)
-        entropy, constraint, pull = self.terms.evaluate(scores[block.unlabeled])
+        value, constraint, pull = self.terms.evaluate(scores[block.unlabeled])
         slopes[block.unlabeled] = pull
-        return fit + entropy, constraint, slopes
+        return fit + value, constraint, slopes
 
     def at(self, w: Floats, scores: Floats) -> Iterate:
         """Evaluate A and its gradient in one pass over the rows."""
@@ -206,7 +222,17 @@ class AugmentedLagrangian:
     @property
     def probabilities(self) -> Floats:
         """Probabilities (u, m) of the unlabelled rows."""
-        return np.exp(-self.block.label_costs())
+        block = self.block
+        if block.evidence is None:
+            return np.exp(-block.label_costs())
+        return np.exp(-MAXENT.costs(block.scores[block.unlabeled]))
+
+    @property
+    def given_evidence(self) -> Floats:
+        """Probabilities (u, m) of the unlabelled rows, given the evidence about them."""
+        if self.block.evidence is None:
+            return self.probabilities
+        return probabilities(-self.block.label_costs())
 
     def enter(self, level: Level) -> None:
         """Reset what was recorded for another weight of the entropy."""
@@ -215,7 +241,8 @@ class AugmentedLagrangian:
 
     def weight_step(self, level: Level) -> State:
         """Minimise A from the last weights."""
-        known = (self.shares, self.multipliers, self.penalty, self.block.mass)
+        block = self.block
+        known = (self.shares, self.multipliers, self.penalty, block.mass, block.evidence)
         terms = UnlabeledTerms(level.value, *known)
         state, reg = self.state, self.task.reg
         point, state.n_iter = minimize_lbfgs(Subproblem(self.task, terms), state.w, level.tol)

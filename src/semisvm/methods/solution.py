@@ -65,7 +65,17 @@ def _against_rest(task: ManyClassTask, y: int, loss: Loss) -> TwoClassTask:
         recorder=task.recorder.part(y, len(task.counts)),
         mass=block.mass,
         share=float(task.shares[y]) if task.n_unlabeled else None,
+        evidence=None if block.evidence is None else _evidence_against_rest(block.evidence, y),
     )
+
+
+def _evidence_against_rest(costs: Floats, y: int) -> Floats:
+    """Return the cost of class y minus that of the rest, (u,), relative to equal costs."""
+    p = np.exp(-costs)
+    own, rest = p[:, y], p.sum(axis=1) - p[:, y]
+    # none of the rest is possible, or the class is not: an infinite cost
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(rest, 0.0) / (p.shape[1] - 1.0)) - np.log(own))
 
 
 @dataclass

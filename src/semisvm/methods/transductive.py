@@ -1,5 +1,6 @@
 """Hard labels that follow the weights (TSVM): of two classes, and of many under class counts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -8,7 +9,10 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.label_steps import LabelStep, greedy, simplex, switching
+from semisvm.methods import sample_sizes
+from semisvm.methods.joint_steps import Settling
 from semisvm.methods.loop import Level, follow
+from semisvm.methods.sample_sizes import larger, rows_of
 from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
@@ -50,15 +54,19 @@ class Anticipating(RespondingProblem):
         return self.task.balanced_objective(w, self.lam)
 
 
-class Retraining:
+class Retraining(ABC):
     """The weight step of both methods: retrain from the last weights, for hard labels.
 
     If few labels have changed, the gradient of the last step is updated rather than computed anew.
     """
 
-    def __init__(self, task: Task, state: State) -> None:
+    def __init__(self, task: Task, state: State, sizes: Sequence[int] = ()) -> None:
         self.task = task
         self.state = state
+        self.sizes = sizes
+        # the weight of the unlabelled rows, and whether weights moved at the level
+        self._lam: float | None = None
+        self._moved = False
         # whether the labels are the best ones for the scores, and the imbalance of these:
         # both stay valid until the weights move
         self._best = False
@@ -69,8 +77,43 @@ class Retraining:
         # exactly (rows with masses), or weights are only nearly optimal
         self._lowest = np.inf
 
+    def take(self, size: int | None) -> None:
+        """Go on with a sample of the unlabelled rows, or with all of them; choose their labels."""
+        task, before = self.task, self.task.sample_size
+        self.task = task.sampled(size)
+        if size != before or self.task is not task:
+            self.task.at(self.state)
+            self._solved, self._best = None, False
+            self._choose_first()
+
+    @abstractmethod
+    def _choose_first(self) -> None:
+        """Choose labels for rows that have none."""
+
+    @abstractmethod
+    def _best_objective(self, task: Any, lam: float) -> float:
+        """Compute the objective of rows at their best labels."""
+
+    def _is_too_small(self) -> bool:
+        """Return whether the objective of other rows is much higher than that of the sample."""
+        here, size, lam = self.task, self.task.sample_size, self._lam
+        if size is None or lam is None or not self._moved:
+            return False
+        others = here.sampled(size, others=True)
+        others.at(self.state)
+        there = self._best_objective(others, lam)
+        # scores and labels of the sample were lost
+        self.take(size)
+        return there - self._lowest > sample_sizes.MOST_OPTIMISM * self._lowest
+
     def enter(self, level: Level) -> None:
-        """Recompute scores and gradient before the level that yields the result."""
+        """Take the rows of a level; before the last one recompute scores and gradient."""
+        size = self.task.sample_size
+        if level.last or not self.sizes or self._lam is None:
+            self.take(level.rows)
+        elif size is not None and self._is_too_small():
+            self.take(larger(self.sizes, size))
+        self._lam, self._moved = level.value, False
         self._lowest = np.inf
         if level.last:
             self.task.rows.all.score(self.state.w)
@@ -88,6 +131,7 @@ class Retraining:
             return state
         task.rows.all.set_label_costs(lam)
         self.state = self._retrained(known, level)
+        self._moved |= self.state.n_iter > 0
         return self.state
 
     def _retrained(self, known: Linearization | None, level: Level) -> State:
@@ -103,13 +147,25 @@ class Switching(Retraining):
 
     task: TwoClassTask
 
-    def __init__(self, task: TwoClassTask, state: State, max_pairs: int | None) -> None:
-        super().__init__(task, state)
+    def __init__(
+        self,
+        task: TwoClassTask,
+        state: State,
+        max_pairs: int | None,
+        sizes: Sequence[int] = (),
+    ) -> None:
+        super().__init__(task, state, sizes)
         self.max_pairs = max_pairs
         # pairs switched in the rounds of the level, and whether steps may anticipate more
         self._switched: list[int] = []
         self._anticipating = False
-        task.label_best()
+        self._choose_first()
+
+    def _choose_first(self) -> None:
+        self.task.label_best()
+
+    def _best_objective(self, task: TwoClassTask, lam: float) -> float:
+        return task.balanced_objective(self.state.w, lam)
 
     def enter(self, level: Level) -> None:
         """Begin a level; at the last one steps may anticipate the response of the labels."""
@@ -159,6 +215,7 @@ class Switching(Retraining):
         stalled = task.rows.has_weights and objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
+        facts |= rows_of(task)
         # after an anticipating step the weights are not the solution for these labels
         return stalled or (switched == 0 and self._solved is not None), facts
 
@@ -180,12 +237,15 @@ class Switching(Retraining):
         self._update_gradient()
         gradient = self.state.gradient
         return {
+            "sampled": self.task.sample_size,
             "state": self.state.to_dict(),
             "gradient": None if self._solved is None or gradient is None else gradient.copy(),
             "solved": self._solved,
             "switched": list(self._switched),
             "anticipating": self._anticipating,
             "lowest": self._lowest,
+            "lam": self._lam,
+            "moved": self._moved,
         }
 
     def _update_gradient(self) -> None:
@@ -204,6 +264,7 @@ class Switching(Retraining):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
         self.state = self.task.returned(snapshot["state"])
         # a round ends with the labels that suit its weights
         self.task.label_best()
@@ -214,6 +275,7 @@ class Switching(Retraining):
         self._switched = list(snapshot["switched"])
         self._anticipating = snapshot["anticipating"]
         self._lowest = snapshot["lowest"]
+        self._lam, self._moved = snapshot["lam"], snapshot["moved"]
 
 
 def finish_two(
@@ -223,17 +285,38 @@ def finish_two(
     lam: float,
     max_rounds: int,
     balance_tol: float | None,
+    growth: Sequence[Level] = (),
 ) -> Solution:
-    """Run the switching loop to its end and make the outputs of new rows keep the class shares."""
-    task = method.task
-    rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
-    state = method.state
+    """Run the switching loop to its end and make the outputs of new rows keep the class shares.
+
+    Before the last level, weights and labels settle on growing samples, if these are given.
+    """
+    rounds, settled = settle("switching", levels, growth, method, max_rounds)
+    task, state = method.task, method.state
     if balance_tol is not None and task.rows.bias > 0.0 and task.n_unlabeled:
         task.leave_out(lam)
         task.balance(state, task.balancing_shift(balance_tol))
     objective = method.objective(lam)
     labels = task.rows.all.chosen_labels().astype(np.intp)
     return Solution(state.w, objective, rounds, settled and state.converged, labels)
+
+
+def settle(
+    phase: str, levels: Sequence[Level], growth: Sequence[Level], method: Any, max_rounds: int
+) -> tuple[int, bool]:
+    """Follow levels, with growing samples before the last of them; end with all rows."""
+    recorder, last, rounds = method.task.recorder, levels, 0
+    if growth:
+        rounds, _ = follow(phase, levels[:-1], method, recorder, max_rounds)
+        steps = Settling(method.task, method.state)
+        more, _ = follow("settling", growth, steps, recorder, max_rounds)
+        method.state, method.task, last = steps.state, steps.task, levels[-1:]
+        method.take(None)
+        rounds += more
+    more, settled = follow(phase, last, method, recorder, max_rounds)
+    # the callback may have ended the fit on a sample
+    method.take(None)
+    return rounds + more, settled
 
 
 TableStep = Callable[[Floats, Any, Any], LabelStep]
@@ -244,8 +327,8 @@ class Assigning(Retraining):
 
     task: ManyClassTask
 
-    def __init__(self, task: ManyClassTask, state: State) -> None:
-        super().__init__(task, state)
+    def __init__(self, task: ManyClassTask, state: State, sizes: Sequence[int] = ()) -> None:
+        super().__init__(task, state, sizes)
         self.prices: Floats | None = None
         # the weights at which the labels were chosen
         self._chosen_at = state.w.copy()
@@ -254,6 +337,11 @@ class Assigning(Retraining):
     def _choose_first(self) -> None:
         self.prices, _, _ = self.task.assign(self.prices)
         self.task.rows.all.adopt_table()
+        self._chosen_at[:] = self.state.w
+
+    def _best_objective(self, task: ManyClassTask, lam: float) -> float:
+        _, cost, _ = task.assign(self.prices)
+        return task.objective(self.state.w, lam, task.rows.all.fit(), cost)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
@@ -268,6 +356,7 @@ class Assigning(Retraining):
         stalled = objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": changed, "imbalance": self._imbalance}
+        facts |= rows_of(task)
         return changed == 0 or stalled, facts
 
     def _choose(self) -> tuple[int, float]:
@@ -288,19 +377,24 @@ class Assigning(Retraining):
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current round."""
         return {
+            "sampled": self.task.sample_size,
             "state": self.state.to_dict(),
             "chosen_at": self._chosen_at.copy(),
             "prices": self.prices,
             "lowest": self._lowest,
+            "lam": self._lam,
+            "moved": self._moved,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
+        self.task = self.task.sampled(snapshot["sampled"])
         self.task.rows.all.score(snapshot["chosen_at"])
         self.prices, _, _ = self.task.assign(snapshot["prices"])
         self.task.rows.all.adopt_table()
         self._chosen_at = snapshot["chosen_at"].copy()
         self._lowest = snapshot["lowest"]
+        self._lam, self._moved = snapshot["lam"], snapshot["moved"]
         self.state = self.task.returned(snapshot["state"])
         self._solved, self._best = None, False
 
@@ -358,11 +452,15 @@ LABEL_STEPS = ("exact", "switching", "simplex")
 
 
 def assigning(
-    task: ManyClassTask, state: State, label_step: str, max_pairs: int | None
+    task: ManyClassTask,
+    state: State,
+    label_step: str,
+    max_pairs: int | None,
+    sizes: Sequence[int] = (),
 ) -> Assigning:
     """Return the method for a label step by name, with at most ``max_pairs`` pairs at a time."""
     if label_step == "exact" and max_pairs is None:
-        return Assigning(task, state)
+        return Assigning(task, state, sizes)
     if label_step == "simplex":
         return TableAssigning(task, state, simplex, simplex)
     first = None if label_step == "exact" else switching
@@ -370,12 +468,19 @@ def assigning(
 
 
 def finish_many(
-    method: Assigning, levels: Sequence[Level], *, lam: float, max_rounds: int
+    method: Assigning,
+    levels: Sequence[Level],
+    *,
+    lam: float,
+    max_rounds: int,
+    growth: Sequence[Level] = (),
 ) -> Solution:
-    """Run the assigning loop to its end."""
-    task = method.task
-    rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
-    state, objective = method.state, method.objective(lam)
+    """Run the assigning loop to its end, with labels that settle on samples before the last level.
+
+    See `finish_two`.
+    """
+    rounds, settled = settle("assigning", levels, growth, method, max_rounds)
+    task, state, objective = method.task, method.state, method.objective(lam)
     return Solution(
         state.w, objective, rounds, settled and state.converged, task.rows.all.chosen_labels()
     )

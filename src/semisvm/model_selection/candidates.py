@@ -19,6 +19,7 @@ from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
 from semisvm.maps.graph_laplacian import NEIGHBORS
 from semisvm.maps.latent import LATENT, N_COMPONENTS
+from semisvm.maps.left_out import MANY_COLUMNS
 from semisvm.model_selection.comparison_result import Comparison
 from semisvm.model_selection.intervals import Interval
 
@@ -29,11 +30,6 @@ default. For a table of few columns it is a hundred times the default, and much 
 texts it is the default."""
 APART = 3.0
 """Factor between two regularisations from which both are tried."""
-SAFE = 2.0
-"""What the supervised method weighs before any label was held out, in units of the others: it
-does no harm."""
-SUITED = 2.0
-"""The same for a regularisation that suits the rows."""
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
@@ -43,8 +39,6 @@ EVIDENCE_WEIGHTS = {"tsvm": {0.2: 1.0, 1.0: 3.0}, "da": {0.2: 1.0}}
 before any label was held out. All methods are tried without evidence too."""
 ALONE = {"evidence_weight": 10.0, "unlabeled_weight": 3.0}
 """With these a transductive SVM is trained on the labels for which the evidence speaks."""
-MANY_COLUMNS = 2 * N_COMPONENTS
-"""Columns and rows from which latent directions are tried: in fewer columns they add nothing."""
 DIRECTIONS = Cost(entry=800.0)
 """Of latent directions, besides a fit to them."""
 
@@ -148,12 +142,11 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
         if labels.evidence is not None and varied:
             found += _with_evidence(method, fixed, seconds, last)
             fixed = {**fixed, "evidence_weight": 0.0}
-        weight = 1.0 if found else SAFE
-        found.append(Entry(method.name, method, fixed, seconds, last, weight))
+        found.append(Entry(method.name, method, fixed, seconds, last))
         if "reg" in method.varies and suited is not None:
             name = f"{method.name} reg={suited:g}"
             parameters = {**fixed, "reg": suited}
-            found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
+            found.append(Entry(name, method, parameters, seconds, last))
         if "kernel" not in given:
             found += _other_kernels(method, fixed, size, full)
     if labels.evidence is not None:

@@ -2,10 +2,11 @@
 
 The rows are taken in by their certainty, the most certain first. Labels of rows that were drawn at
 random, and that the model has not seen, show how many of them are predicted wrongly. How far down
-the order one may go is found by a sequence of exact tests (`Bound.certified_steps`).
+the order one may go follows from bounds that hold at all cutoffs at once (`error_limits`).
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ from semisvm.designs.base import Floats, Index
 from semisvm.estimators.interop import scores_of
 from semisvm.estimators.margins import margins
 from semisvm.labels.partial import is_unlabeled, label_array
-from semisvm.model_selection.risk_control import Bound, fewest_labels
+from semisvm.model_selection.risk_control import (
+    ROUNDING,
+    error_limits,
+    fewest_labels,
+    lowest_level,
+)
 from semisvm.text import counted, series
 from semisvm.validation import check_share
 
@@ -67,7 +73,7 @@ class Certificate:
     by_class : bool
         Whether the bound holds within each predicted class, for all classes at once.
     fewest : int
-        Labels without an error that the first test takes: of each class, if ``by_class``.
+        Labels without an error that certify anything: of each class, if ``by_class``.
     outlook : tuple of (int, int)
         More random labels, and about how many rows would then be certified.
     """
@@ -155,16 +161,15 @@ def certify(
 ) -> Certificate:
     r"""Find the unlabelled rows that may take their predicted label.
 
-    N rows, unlabelled ones and the h of the sample, are ordered by the certainty of the model. Of
-    the M most certain ones, m are in the sample, and k of these are predicted wrongly. That the
-    others have too many errors is rejected if k would be improbably small: ::
+    Rows are ordered by the certainty of the model. Of those before a cutoff, k of the sample are
+    predicted wrongly, and m are not in the sample. These are certified if ::
 
-        P(H <= k) <= 1 - confidence,   H hypergeometric: m of M rows, of which c + 1 are wrong,
-        c = floor(error (M - u)),      u = h M / N and three standard deviations of m, m <= u
+        c_k <= error m,     P(V(c_j + 1) <= j for some j) <= 1 - confidence
 
-    The tests follow each other, with M rising, up to the first that does not reject. So, with the
-    given confidence over the draw of the sample, at most a share ``error`` of the certified rows,
-    none of which is in the sample, is predicted wrongly, whatever the model, the data and N.
+    where V(u) is the number of wrong rows of the sample before the u-th wrong row outside of it.
+    As the sample was drawn at random, V has a known distribution, whichever rows are wrong. So,
+    with the given confidence over the draw, at most c_k of the others are wrong at every cutoff.
+    The last one that meets the bound is taken. This holds for any model, data and number of rows.
 
     Parameters
     ----------
@@ -176,9 +181,9 @@ def certify(
         Bound of the share of wrong labels.
     confidence : float, default=0.95
     by_class : bool, default=False
-        Whether the bound is to hold among the rows of each predicted class, for all m classes at
-        once: each test then has the level (1 - confidence) / m. Otherwise it holds for all
-        certified rows together, and in rare classes the share of errors may be larger.
+        Whether the bound is to hold among the rows of each predicted class, for all classes at
+        once: 1 - confidence is divided among those with enough rows and labels. Otherwise it holds
+        for all certified rows together, and in rare classes the share of errors may be larger.
     sample : array-like of shape (n,) of bool, or of row indices, optional
         The labelled rows that were drawn at random, by default all. Rows that equal labelled rows
         of the fit, where the model has a record of these (``Model.trained_on``), are left out, here
@@ -206,9 +211,6 @@ def certify(
     labels more rows until enough are certified, and tests each time, tests several times: draw a
     new sample, or divide 1 - confidence among the looks. Labels that are themselves wrong count as
     errors of the model.
-
-    The first M follows from N, the size of the sample and ``error`` alone. Tests in a fixed order
-    are wrong together as rarely as one (fixed sequence testing).
 
     References
     ----------
@@ -249,14 +251,14 @@ def certify(
     wrong = np.array([a != b and str(a) != str(b) for a, b in pairs])
     classes = np.asarray(model.classes_)
     groups = [predicted == name for name in classes] if by_class else [np.ones(len(rows), bool)]
-    level = (1.0 - confidence) / len(groups)
-    inside, outlook = np.zeros(len(rows), dtype=bool), np.zeros(len(MORE_LABELS), dtype=np.intp)
-    for group in groups:
-        test = _Test.of(certainty, wrong, group, error, level)
-        inside |= group & (certainty >= test.threshold())
-        outlook += [test.expected(1.0 + more / n_sample) for more in MORE_LABELS]
+    parts = [_Group.of(certainty, wrong, group) for group in groups]
+    levels = _levels(parts, error, 1.0 - confidence)
+    inside = np.zeros(len(rows), dtype=bool)
+    for group, part, level in zip(groups, parts, levels, strict=True):
+        inside |= group & (certainty >= part.threshold(error, level))
+    outlook = [_expected(parts, error, 1.0 - confidence, n / n_sample) for n in MORE_LABELS]
     certified = inside[n_sample:]
-    found = zip(MORE_LABELS, outlook.tolist(), strict=True)
+    found = zip(MORE_LABELS, outlook, strict=True)
     worth = tuple(pair for pair in found if pair[1] > NOTABLE * certified.sum())
     return Certificate(
         error,
@@ -268,7 +270,7 @@ def certify(
         int(wrong.sum()),
         tuple(_of_class(name, predicted, inside, wrong) for name in classes.tolist()),
         by_class,
-        fewest_labels(len(rows), error, level),
+        fewest_labels(len(rows), error, (1.0 - confidence) / len(groups)),
         worth,
     )
 
@@ -336,61 +338,82 @@ def _check_random(certainty: Floats, predicted: NDArray[Any], n: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Test:
-    """Tests of growing numbers of rows, the most certain first.
+class _Group:
+    """Rows that are certified down to some certainty.
 
     Attributes
     ----------
     certainty : array of shape (n,)
         Of all rows, falling.
-    steps : int array of shape (s,)
-        Numbers of rows that are tested.
-    n_sample, n_errors : int arrays of shape (n + 1,)
-        How many of the first 0, 1, ... rows are in the sample, and how many of these are wrong.
-    bound : Bound
+    ends : int array of shape (s,)
+        Where the rows can be cut off: those of the same certainty go together.
+    n_sample, n_errors : int arrays of shape (s,)
+        How many of the rows before each end are in the sample, and how many of these are wrong.
     """
 
     certainty: Floats
-    steps: Index
+    ends: Index
     n_sample: Index
     n_errors: Index
-    bound: Bound
 
     @classmethod
-    def of(
-        cls,
-        certainty: Floats,
-        wrong: NDArray[np.bool_],
-        group: NDArray[np.bool_],
-        error: float,
-        level: float,
-    ) -> "_Test":
+    def of(cls, certainty: Floats, wrong: NDArray[np.bool_], group: NDArray[np.bool_]) -> "_Group":
         own = certainty[group]
         order = np.argsort(-own, kind="stable")
         drawn = np.flatnonzero(group) < len(wrong)
         failed = np.zeros(len(own), dtype=bool)
         failed[drawn] = wrong[group[: len(wrong)]]
-        bound = Bound(len(own), int(drawn.sum()), error, level)
-        # rows of the same certainty go together
-        ends = np.searchsorted(-own[order], -own[order][bound.planned_steps() - 1], side="right")
-        n_sample, n_errors = (np.append(0, np.cumsum(v[order])) for v in (drawn, failed))
-        return cls(own[order], ends, n_sample, n_errors, bound)
+        own = own[order]
+        ends = np.append(np.flatnonzero(own[1:] < own[:-1]) + 1, len(own))[: len(own)]
+        counts = (np.append(0, np.cumsum(v[order]))[ends] for v in (drawn, failed))
+        return cls(own, ends, *counts)
 
-    def threshold(self) -> float:
+    @property
+    def size(self) -> int:
+        """Rows of the sample."""
+        return int(self.n_sample[-1]) if len(self.ends) else 0
+
+    def threshold(self, error: float, level: float) -> float:
         """Return the least certainty of rows that are certified."""
-        counts = self.n_sample[self.steps], self.n_errors[self.steps]
-        n = self.bound.certified_steps(self.steps, *counts)
-        return float(self.certainty[self.steps[n - 1] - 1]) if n else np.inf
+        limits = error_limits(len(self.certainty), self.size, error, level)
+        done = _certified(limits, self.ends - self.n_sample, self.n_errors, error)
+        return float(self.certainty[self.ends[done - 1] - 1]) if done else np.inf
 
-    def expected(self, factor: float) -> int:
-        """Return about how many unlabelled rows a sample so many times as large would certify."""
-        n, size = len(self.certainty), round(self.bound.size * factor)
-        if not 0 < size < n:
-            return 0
-        larger = replace(self.bound, size=size)
-        steps = larger.planned_steps()
-        rates = self.n_errors[steps] / np.maximum(self.n_sample[steps], 1)
-        drawn = np.round(steps * size / n).astype(np.intp)
-        errors = np.round(drawn * rates).astype(np.intp)
-        done = larger.certified_steps(steps, drawn, errors)
-        return int(steps[done - 1] - drawn[done - 1]) if done else 0
+    def larger(self, factor: float) -> "_Group | None":
+        """Return what is expected of a sample so many times as large, if there are the rows."""
+        if not 0 < round(self.size * factor) < len(self.certainty):
+            return None
+        errors = np.round(self.n_errors * factor).astype(np.intp)
+        drawn = np.round(self.ends * round(self.size * factor) / len(self.certainty))
+        return _Group(self.certainty, self.ends, drawn.astype(np.intp), errors)
+
+
+def _levels(groups: Sequence[_Group], error: float, level: float) -> Floats:
+    """Divide the level among the groups that can be certified with their part of it."""
+    least = np.array([lowest_level(len(g.certainty), g.size, error) for g in groups])
+    order = np.argsort(least, kind="stable")
+    able = least[order] <= level / np.arange(1, len(groups) + 1)
+    n = int(np.max(np.flatnonzero(able) + 1, initial=0))
+    levels = np.zeros(len(groups))
+    levels[order[:n]] = level / max(n, 1)
+    return levels
+
+
+def _certified(limits: Index, others: Index, n_errors: Index, error: float) -> int:
+    """Return the number of the last cutoff at which the bound is met, counted from 1, or 0."""
+    known = n_errors < len(limits)
+    met = known.copy()
+    met[known] = limits[n_errors[known]] <= error * others[known] + ROUNDING
+    return int(np.max(np.flatnonzero(met) + 1, initial=0))
+
+
+def _expected(groups: Sequence[_Group], error: float, level: float, more: float) -> int:
+    """Return about how many rows a sample larger by a factor of 1 + more would certify."""
+    larger = [g for g in (group.larger(1.0 + more) for group in groups) if g is not None]
+    total = 0
+    for group, own in zip(larger, _levels(larger, error, level), strict=True):
+        limits = error_limits(len(group.certainty), group.size, error, own)
+        others = group.ends - group.n_sample
+        done = _certified(limits, others, group.n_errors, error)
+        total += int(others[done - 1]) if done else 0
+    return total

@@ -29,10 +29,9 @@ from semisvm.estimators.newton import NewtonSVC
 from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups
 from semisvm.model_selection.successive_halving import row_losses
-from semisvm.tables.column_shares import SINGLE
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.informative import LEVEL, p_value
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.tables.kinds import NUMERIC, TYPES
 from semisvm.text import listing
 
 FACTORS = (0.0, 0.3)
@@ -143,7 +142,9 @@ def _candidates(features: ColumnFeatures, sources: NDArray[np.object_]) -> dict[
         return {}  # the user has given weights of kinds
     free = {name: kind for name, kind in features.kinds_.items() if name not in given}
     single = [name for name, kind in free.items() if kind != NUMERIC][:MOST_CANDIDATES]
-    together = [tuple(n for n in free if free[n] == kind) for kind in (NUMERIC, CATEGORICAL)]
+    together = [
+        tuple(n for n in free if free[n] == kind) for kind, one in TYPES.items() if one.shared
+    ]
     groups: list[Group] = [*((name,) for name in single), *together]
     places = {group: np.isin(sources, group) for group in groups if group}
     return {group: own for group, own in places.items() if not own.all()}
@@ -219,7 +220,7 @@ class _Judge:
         wide = {
             group: p_value(self.X[:, np.flatnonzero(places)], self.codes)
             for group, places in candidates.items()
-            if features.kinds_[group[0]] not in SINGLE
+            if not TYPES[features.kinds_[group[0]]].is_single
         }
         clear = min(wide.values(), default=1.0) < LEVEL
         noise = {group for group, p in wide.items() if clear and p > NO_ASSOCIATION}

@@ -9,6 +9,7 @@ import numpy as np
 from semisvm.estimators.held_out import NEW_ROWS
 from semisvm.model_selection.intervals import (
     difference_interval,
+    held_out_difference,
     held_out_interval,
     score_interval,
 )
@@ -72,6 +73,8 @@ class FoldScore:
     new_rows, fit_rows : float or None
         On the held-out rows that took no part in the fit, and on those that were unlabelled rows
         of it; None where there is none.
+    right : tuple of bools, optional
+        Whether each held-out label was predicted, where accuracies are compared.
     """
 
     name: str
@@ -81,6 +84,7 @@ class FoldScore:
     n: int = 1
     new_rows: float | None = None
     fit_rows: float | None = None
+    right: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -199,13 +203,23 @@ class Comparison:
         # folds of few labels differ in size: each label counts the same
         sizes = [fold.n for fold in found[baseline]]
         bounds = BOUNDS.get(scoring, ANY)
-        guesses = None if chance is None else [fold.score for fold in chance]
 
         def interval_of(values: Sequence[float]) -> Interval:
             if scoring != ACCURACY or grouped:
                 return score_interval(values, test_share, held, confidence, bounds)
             share = float(np.average(values, weights=sizes))
             return held_out_interval(share, held, n_labeled, confidence)
+
+        def apart(
+            first: Sequence[FoldScore], second: Sequence[FoldScore], level: float
+        ) -> Interval:
+            pairs = [(one.right, other.right) for one, other in zip(first, second, strict=True)]
+            flags = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if grouped or len(flags) < len(pairs):
+                ours, theirs = ([fold.score for fold in folds] for folds in (first, second))
+                return difference_interval(ours, theirs, test_share, held, level, bounds)
+            right, other_right = np.concatenate(flags, axis=1)
+            return held_out_difference(right, other_right, held, level)
 
         methods = tuple(
             MethodScores(
@@ -215,15 +229,13 @@ class Comparison:
                 float(np.average(values, weights=sizes)),
                 interval_of(values),
                 None
-                if guesses is None
+                if chance is None
                 else against_chance(
                     values,
-                    guesses,
+                    [fold.score for fold in chance],
                     held,
-                    test_share=test_share,
-                    confidence=confidence,
-                    bounds=bounds,
                     sizes=sizes,
+                    interval=apart(found[name], chance, confidence),
                 ),
                 _mean([fold.new_rows for fold in found[name]]),
                 _mean([fold.fit_rows for fold in found[name]]),
@@ -237,9 +249,7 @@ class Comparison:
             _difference(
                 name,
                 float(np.average(np.subtract(scores[name], scores[baseline]), weights=sizes)),
-                difference_interval(
-                    scores[name], scores[baseline], test_share, held, shared, bounds
-                ),
+                apart(found[name], found[baseline], shared),
                 held,
                 _ahead(named[name], named[baseline], use),
             )

@@ -26,7 +26,14 @@ from semisvm.estimators.held_out import (
     use_mass,
 )
 from semisvm.estimators.registry import Method, get, without_effect
-from semisvm.estimators.stacking import contrasts, spread, stacked_weights, without_small
+from semisvm.estimators.stacking import (
+    SLOPE,
+    columns,
+    contrasts,
+    spread,
+    stacked_weights,
+    without_small,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.candidates import (
@@ -41,8 +48,8 @@ from semisvm.model_selection.candidates import (
     given_up,
 )
 from semisvm.model_selection.comparison_result import Comparison, FoldScore, ProgressCallback
-from semisvm.model_selection.intervals import difference_interval
-from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
+from semisvm.model_selection.intervals import held_out_difference
+from semisvm.model_selection.metrics import ACCURACY, AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups, rows_of_groups
 from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
@@ -196,7 +203,7 @@ class Trial:
             reason = f"{names[0]} is the only method that suits the data."
         else:
             reason = f"{why}: {series(names)} have the same weight in a committee."
-        equal = np.full(len(chosen), 2.0 / len(chosen))
+        equal = np.full(len(chosen), SLOPE / len(chosen))
         reasons = [reason, *given_up(self.left_out)]
         return Found(chosen, equal, reasons, skipped=dict(self.left_out), pool=self.entries)
 
@@ -253,13 +260,14 @@ class Trial:
         if self.labels.evidence is None or not voted or len(without) == len(candidates):
             return []
         alone = _voted(without, folds, judged)
-        right, before = _accuracies(voted, folds, judged), _accuracies(alone, folds, judged)
-        n, held = len(self.labels.labeled), sum(len(fold) for fold in folds)
-        share = held / len(folds) / (n - held / len(folds))
-        interval = difference_interval(right, before, share, held, CONFIDENCE)
+        codes = judged.codes[np.concatenate(folds)]
+        right, before = (
+            columns(np.concatenate(scores)).argmax(axis=1) == codes for scores in (voted, alone)
+        )
+        interval = held_out_difference(right, before, len(codes), CONFIDENCE)
         source = self.labels.source
         what = "Evidence is given" if source is None else source.describe(self.labels)
-        gain = float(np.mean(right) - np.mean(before))
+        gain = float(right.mean() - before.mean())
         return [about_evidence(what, gain, interval, CONFIDENCE)]
 
     def _comparison(
@@ -337,7 +345,11 @@ class Judged:
 
         codes, outside = self.codes[fold], self.outside[fold]
         score = score_codes(scoring, codes, scores)
-        return FoldScore(name, k, score, seconds, len(fold), part(outside), part(~outside))
+        right = None
+        if scoring == ACCURACY:
+            right = tuple((columns(scores).argmax(axis=1) == codes).tolist())
+        parts = part(outside), part(~outside)
+        return FoldScore(name, k, score, seconds, len(fold), *parts, right)
 
 
 def _about_compiling(halving: SuccessiveHalving) -> str:
@@ -409,11 +421,6 @@ def _voted(candidates: Sequence[Candidate], folds: Sequence[Index], judged: Judg
         ]
         found.append(np.asarray(np.sum(parts, axis=0)))
     return found
-
-
-def _accuracies(scores: Sequence[Floats], folds: Sequence[Index], judged: Judged) -> list[float]:
-    pairs = zip(scores, folds, strict=True)
-    return [score_codes("accuracy", judged.codes[fold], own) for own, fold in pairs]
 
 
 def _guess(labeled: NDArray[np.intp], n: int) -> Floats:

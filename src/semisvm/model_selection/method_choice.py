@@ -131,6 +131,11 @@ def choose(
     if time_limit is not None:
         limit = check_real("time_limit", time_limit, above=0)
     given = dict(parameters or {})
+    if np.ndim(given.get("label_noise", 0.0)):
+        raise ValueError(
+            "where a method is chosen, label_noise is a number or by class; name a method to give "
+            "one per row."
+        )
     threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
     labels = with_evidence(encode(y, unlabeled), evidence)
     weight = checked_weights(sample_weight, X, labels)

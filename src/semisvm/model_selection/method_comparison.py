@@ -33,7 +33,7 @@ from semisvm.labels.partial import (
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.comparison_result import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
-from semisvm.model_selection.metrics import PartialScorer
+from semisvm.model_selection.metrics import ACCURACY, PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold, group_numbers, rows_of_groups
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.text import rough_time
@@ -181,24 +181,32 @@ class _Job:
         seconds = perf_counter() - start
         return self._scored(name, fold, model, own, (test, outside), seconds)
 
-    def _n_labels(self, test: Index) -> int:
-        return int(np.count_nonzero(~is_unlabeled(self.y[test], self.unlabeled)))
-
     def _scored(
         self, name: str, fold: int, model: Any, X: Any, part: tuple[Index, Index], seconds: float
     ) -> FoldScore:
         """Score all held-out rows, and those outside and inside the fit."""
         test, outside = part
-
-        def score(rows: Index) -> float | None:
-            if len(rows) == 0 or not self._can_score(rows):
-                return None
-            return float(self.score(model, take_rows(X, rows), self.y[rows]))
-
         away = np.isin(test, outside)
-        new, kept, both = (score(rows) for rows in (test[away], test[~away], test))
+        known = ~is_unlabeled(self.y[test], self.unlabeled)
+        right = None
+        is_accuracy = isinstance(self.score, PartialScorer) and self.score.name == ACCURACY
+        if is_accuracy and known.any():
+            truth = given_labels(self.y[test[known]])
+            right = np.asarray(model.predict(take_rows(X, test[known]))) == truth
+
+        def score(rows: NDArray[np.bool_]) -> float | None:
+            if right is not None:
+                kept = right[rows[known]]
+                return float(kept.mean()) if len(kept) else None
+            chosen = test[rows]
+            if len(chosen) == 0 or not self._can_score(chosen):
+                return None
+            return float(self.score(model, take_rows(X, chosen), self.y[chosen]))
+
+        new, kept, both = (score(rows) for rows in (away, ~away, np.ones_like(away)))
         whole = float("nan") if both is None else both
-        return FoldScore(name, fold, whole, seconds, self._n_labels(test), new, kept)
+        flags = None if right is None else tuple(right.tolist())
+        return FoldScore(name, fold, whole, seconds, int(known.sum()), new, kept, flags)
 
     def _can_score(self, rows: Index) -> bool:
         return not isinstance(self.score, PartialScorer) or self.score.can_score(self.y[rows])
@@ -237,7 +245,8 @@ def compare(
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
-    All methods see the same folds. Intervals are those of `score_interval` and
+    All methods see the same folds. Intervals of accuracies are those of `held_out_interval` and
+    `held_out_difference`; of other scores, and with groups, those of `score_interval` and
     `difference_interval`. The intervals of the differences to the baseline hold for all
     methods at once, each taking its share of the doubt (Bonferroni), so that trying many
     methods does not make a lucky one look good.

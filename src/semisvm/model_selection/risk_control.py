@@ -1,131 +1,132 @@
-"""Exact tests of the errors among the rows that are not in a random sample."""
-
-from dataclasses import dataclass
-from typing import Any
+"""Exact bounds of the errors among the rows that are not in a random sample."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
+from scipy.stats import hypergeom
 
 from semisvm.designs.base import Floats, Index
 
-STEPS = 100
-"""Numbers of rows that are tested, at most."""
-NEARLY_ALL = 3.0
-"""Standard deviations by which the sample may have more rows than usual among those of a test. With
-yet more the test does not reject."""
-FRACTION = 0.25
-"""The first test is one that likely succeeds if the share of errors is this part of the bound."""
-LIKELY = 0.5
-"""With 0.8 fewer rows were certified where errors are frequent (`python -m benchmarks certify`).
-Both numbers decide how many rows are certified, not whether the bound holds."""
+MOST_LIMITS = 40
+"""Numbers of errors that have a limit of their own; those between share the limit of the next."""
+ROUNDS = 12
+"""Bisections of the level of a single limit."""
 ROUNDING = 1e-9
 """Of ``error`` times a number of rows, which is not 12 for 0.06 times 200."""
 
 
-def few_errors(n_rows: Index, n_wrong: Index, n_sample: Index, most: int) -> Floats:
-    """Compute the probabilities of at most 0, 1, ... errors in samples, shape (s, most + 1).
+def error_limits(n: int, size: int, error: float, level: float) -> Index:
+    """Bound the errors outside of a random sample, wherever an order of the rows is cut off.
 
-    They are those of the hypergeometric distribution, summed from its first terms.
+    Of the rows before a cutoff, k of the sample are wrong. Then at most ``limits[k]`` of the others
+    are wrong, at all cutoffs at once, but for samples of a probability of ``level``. The order must
+    not depend on the labels of the sample.
+
+    Let V(u) be the number of wrong rows of the sample that come before the u-th wrong row outside
+    of it. A bound is broken at some cutoff only if V(limits[k] + 1) <= k for some k. Whichever rows
+    are wrong, they are in the sample by chance alone, so the probability of that is known: it is
+    computed by recursion over k. The limit for k alone is broken with a probability proportional to
+    1 / (k + 1): where many rows are wrong, only limits for few errors can be met.
 
     Parameters
-    ----------
-    n_rows, n_wrong, n_sample : int arrays of shape (s,)
-        Rows, wrong ones among them, and rows drawn.
-    most : int
-    """
-    j = np.arange(most + 1)
-    rows, wrong, drawn = (np.asarray(counts)[:, None] for counts in (n_rows, n_wrong, n_sample))
-    right, rest = rows - wrong, drawn - j
-    possible = (j <= wrong) & (rest >= 0) & (rest <= right)
-    with np.errstate(invalid="ignore"):
-        terms = _choose(wrong, j) + _choose(right, rest) - _choose(rows, drawn)
-        return np.minimum(np.cumsum(np.where(possible, np.exp(terms), 0.0), axis=1), 1.0)
-
-
-def _choose(n: NDArray[Any], k: NDArray[Any]) -> Floats:
-    """Compute the logarithm of the number of ways to draw k of n."""
-    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-
-
-@dataclass(frozen=True)
-class Bound:
-    """At most a share ``error`` of the rows that are not in a sample is to be wrong.
-
-    Attributes
     ----------
     n, size : int
         All rows, and those of the sample.
     error : float
+        Limits are given as far as they can be met with this share of errors among the others.
     level : float
-        Probability of exceeding it.
+
+    Returns
+    -------
+    limits : int array of shape (s,)
+        They do not fall; empty if the sample is too small for any.
     """
+    if level <= 0.0 or not 0 < size < n:
+        return np.empty(0, dtype=np.intp)
+    most = _allowed(n, size, error) + 1
+    expected = most * size / (n - size)
+    k = np.arange(min(int(expected + 3.0 * np.sqrt(expected)) + 2, size) + 1)
+    if len(k) > MOST_LIMITS:
+        k = np.unique(np.geomspace(1, len(k), MOST_LIMITS).astype(np.intp)) - 1
+    weights = 1.0 / (k + np.float64(1.0))
+    low, high = level / weights.sum(), level
+    bounds = np.zeros(len(k), dtype=np.intp), np.full(len(k), most, dtype=np.intp)
+    found = _single_limits(n, size, k, low * weights, *bounds)
+    least = _single_limits(n, size, k, high * weights, bounds[0], found)
+    for _ in range(ROUNDS):
+        middle = 0.5 * (low + high)
+        # a higher level has lower limits
+        tried = _single_limits(n, size, k, middle * weights, least, found)
+        met = tried < most
+        if chance_of_breaking(n, size, k[met], tried[met]) <= level:
+            low, found = middle, tried
+        else:
+            high, least = middle, tried
+    met = found < most
+    return found[met][np.searchsorted(k[met], np.arange(np.max(k[met] + 1, initial=0)))]
 
-    n: int
-    size: int
-    error: float
-    level: float
 
-    def most_drawn(self, n_rows: Index) -> Index:
-        """Return how many of some rows are in the sample, at most and nearly always."""
-        share = n_rows / self.n
-        variance = self.size * share * (1.0 - share) * (self.n - self.size) / max(self.n - 1, 1)
-        most = np.ceil(self.size * share + NEARLY_ALL * np.sqrt(variance)).astype(np.intp)
-        return np.minimum(np.minimum(most, self.size), n_rows)
+def _single_limits(n: int, size: int, k: Index, levels: Floats, low: Index, high: Index) -> Index:
+    """Return the smallest limits, each of its own level, between bounds."""
+    while (low < high).any():
+        middle = (low + high) // 2
+        rare = chance_of_few(n, size, k, middle) <= levels
+        low, high = np.where(rare | (low == high), low, middle + 1), np.where(rare, middle, high)
+    return high
 
-    def too_many(self, n_rows: Index) -> Index:
-        """Return the smallest number of wrong rows that may exceed the bound.
 
-        It does not depend on the sample, as a fixed sequence of tests requires.
-        """
-        left = n_rows - self.most_drawn(n_rows)
-        return np.minimum(np.floor(self.error * left + ROUNDING).astype(np.intp) + 1, n_rows)
+def chance_of_few(n: int, size: int, k: Index, limits: Index) -> Floats:
+    """Compute the probability of V(limits + 1) <= k, of each by itself.
 
-    def p_values(self, n_rows: Index, n_sample: Index, n_errors: Index) -> Floats:
-        """Compute the probability of so few errors if too many rows were wrong, shape (s,)."""
-        if len(n_rows) == 0:
-            return np.empty(0)
-        found = few_errors(n_rows, self.too_many(n_rows), n_sample, int(n_errors.max()))
-        usual = n_sample <= self.most_drawn(n_rows)
-        return np.where(usual, found[np.arange(len(n_rows)), n_errors], 1.0)
+    It is that of at most k rows of the sample among the first limits + 1 + k wrong ones.
+    """
+    return np.asarray(hypergeom.cdf(k, n, np.minimum(limits + 1 + k, n), size))
 
-    def allowed_errors(self, n_rows: Index, n_sample: Index) -> Index:
-        """Return the largest number of errors with which each test rejects, -1 if there is none."""
-        # twice the number that is expected is more than any test allows
-        most = int(2.0 * self.error * n_sample.max(initial=0)) + 1
-        found = few_errors(n_rows, self.too_many(n_rows), n_sample, most)
-        return np.asarray((found <= self.level).sum(axis=1) - 1, dtype=np.intp)
 
-    def certified_steps(self, n_rows: Index, n_sample: Index, n_errors: Index) -> int:
-        """Count the tests that reject before the first that does not.
+def chance_of_breaking(n: int, size: int, k: Index, limits: Index) -> float:
+    """Compute the probability of V(limits[i] + 1) <= k[i] for some i; both rise.
 
-        Parameters
-        ----------
-        n_rows, n_sample, n_errors : int arrays of shape (s,)
-            Of each step: rows, those in the sample, and wrong ones among these.
-        """
-        rejected = self.p_values(n_rows, n_sample, n_errors) <= self.level
-        return int(np.argmin(np.append(rejected, False)))
+    From one limit to the next r wrong rows outside of the sample follow, and t of the sample come
+    between them, with a negative hypergeometric probability. As a function of V before and after it
+    is a product of one factor of each, and of one of t.
+    """
+    if len(k) == 0:
+        return 0.0
+    v = np.arange(k[-1] + 1)
+    state, done, broken = (v == 0).astype(np.float64), 0, 0.0
+    slope = np.log(size / n)
+    for fewest, limit in zip(k, limits, strict=True):
+        r = int(limit) + 1 - done
+        if r > 0:
+            left = n - done - v
+            before = _log_factorial(size - v) - _log_factorial(left) + slope * v
+            after = _log_factorial(left - r) - _log_factorial(size - v) - slope * v
+            between = _log_factorial(v + r - 1) - _log_factorial(v) + slope * v
+            # of the rows outside of the sample
+            outside = n - size - done
+            common = _log_factorial(outside) - _log_factorial(outside - r) - _log_factorial(r - 1)
+            tops = [float(np.max(part, initial=-np.inf)) for part in (before, after, between)]
+            own, ways = state * np.exp(before - tops[0]), np.exp(between - tops[2])
+            moved = np.convolve(own, ways)[: len(v)] * np.exp(after - tops[1])
+            state, done = moved * np.exp(common + sum(tops)), int(limit) + 1
+        broken += float(state[: fewest + 1].sum())
+        state[: fewest + 1] = 0.0
+    return broken
 
-    def planned_steps(self) -> Index:
-        """Choose the numbers of rows to test, by the size of the sample alone.
 
-        The first is one at which the test likely rejects if a quarter of ``error`` is the share of
-        wrong rows; if there is none, the first at which it can reject if no row is wrong.
-        """
-        n, size = self.n, self.size
-        grid = np.unique(np.ceil(n * np.arange(1, STEPS + 1) / STEPS).astype(np.intp))
-        if size == 0:
-            return grid[:0]
-        usual = np.round(grid * size / n).astype(np.intp)
-        least = np.maximum(usual - (self.most_drawn(grid) - usual) // 3, 0)
-        testable = self.p_values(grid, least, np.zeros_like(grid)) <= self.level
-        few = np.round(FRACTION * self.error * grid).astype(np.intp)
-        allowed = self.allowed_errors(grid, usual)
-        power = few_errors(grid, few, usual, max(int(allowed.max()), 0))
-        likely = testable & (power[np.arange(len(grid)), np.maximum(allowed, 0)] >= LIKELY)
-        first = np.flatnonzero(likely if likely.any() else testable)
-        return grid[first[0] :] if len(first) else grid[:0]
+def _log_factorial(n: Index | int) -> Floats:
+    return np.asarray(gammaln(np.asarray(n) + 1.0))
+
+
+def _allowed(n: int, size: int, error: float) -> int:
+    return int(np.floor(error * (n - size) + ROUNDING))
+
+
+def lowest_level(n: int, size: int, error: float) -> float:
+    """Return the lowest level at which a sample without an error certifies all other rows."""
+    if not 0 < size < n:
+        return 1.0
+    none, limit = np.zeros(1, dtype=np.intp), np.array([_allowed(n, size, error)])
+    return float(chance_of_few(n, size, none, limit)[0])
 
 
 def fewest_labels(n: int, error: float, level: float) -> int:
@@ -133,7 +134,6 @@ def fewest_labels(n: int, error: float, level: float) -> int:
     low, high = 1, n
     while low < high:
         size = (low + high) // 2
-        bound, none = Bound(n, size, error, level), np.zeros(1, dtype=np.intp)
-        rejects = bound.p_values(np.array([n]), np.array([size]), none)[0] <= level
-        low, high = (low, size) if rejects else (size + 1, high)
+        can = lowest_level(n, size, error) <= level
+        low, high = (low, size) if can else (size + 1, high)
     return low

@@ -110,7 +110,7 @@ class Grid:
 STRONGEST, WEAKEST = 1e-1, 1e-4
 SHARED = (
     *("loss", "hierarchy", "class_prior", "balance_tol", "evidence_weight", "classes"),
-    *("fit_intercept", "intercept_scaling"),
+    *("label_noise", "fit_intercept", "intercept_scaling"),
     *("kernel", "gamma", "degree", "coef0", "n_components", "kernel_tol"),
     *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
 )

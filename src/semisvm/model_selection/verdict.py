@@ -99,6 +99,7 @@ def against_chance(
     confidence: float = 0.95,
     bounds: Interval = (-np.inf, np.inf),
     sizes: Sequence[int] | None = None,
+    interval: Interval | None = None,
 ) -> AgainstChance:
     """Compare a model with the guess of the most frequent class.
 
@@ -116,13 +117,16 @@ def against_chance(
         Of scores.
     sizes : sequence of ints, optional
         Labels of each fold; by default all have the same number.
+    interval : pair of floats, optional
+        For the difference, by default that of `difference_interval`.
 
     Returns
     -------
     found : AgainstChance
     """
     ahead = np.subtract(scores, guesses, dtype=np.float64)
-    interval = difference_interval(scores, guesses, test_share, n_labels, confidence, bounds)
+    if interval is None:
+        interval = difference_interval(scores, guesses, test_share, n_labels, confidence, bounds)
     better = n_labels >= FEWEST_LABELS and 0.0 < interval[0] < interval[1]
     guess, mean = (float(np.average(v, weights=sizes)) for v in (guesses, ahead))
     return AgainstChance(guess, mean, interval, bool(better), n_labels)

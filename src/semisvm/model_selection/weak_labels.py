@@ -23,14 +23,12 @@ from semisvm.designs import Floats, Index
 from semisvm.designs.validation import read_rows
 from semisvm.labels.confusion import Codes, Reliability, learn_reliability
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode, is_unlabeled, label_array
-from semisvm.maps.latent import fit_latent
-from semisvm.model_selection.candidates import MANY_COLUMNS
+from semisvm.labels.weights import checked_weights, masses
+from semisvm.maps.left_out import LeftOutRidge, directions
 from semisvm.text import series
 from semisvm.validation import check_same_length
 
 ONE_SOURCE = "weak"
-STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
-"""Ridges, in units of the mean square of the rows times the number of labels."""
 SPREAD = 1.0
 """Standard deviation of the slopes of the reliability, before any label was seen."""
 FURTHEST = 3.0
@@ -40,7 +38,6 @@ FEWEST = 10
 MOST_LABELS = 3_000
 MARGIN = 2.0
 """Log-odds of a vote, before any label was seen, per unit of the margin of its class."""
-SMALL = 1e-9
 SUREST = 0.98
 """Probabilities of sources are not taken to be surer than this."""
 
@@ -65,6 +62,8 @@ class WeakLabels:
         The rows. Without them a source is equally reliable everywhere.
     unlabeled : scalar, default=-1
         Marker of rows without a vote, and without a label in ``y``, besides None and NaN.
+    sample_weight : array-like of shape (n,), optional
+        A row of weight two counts like two rows, labelled or not, and one of weight zero like none.
 
     Attributes
     ----------
@@ -102,10 +101,18 @@ class WeakLabels:
     True
     """
 
-    def __init__(self, votes: Any, X: Any = None, *, unlabeled: Any = -1) -> None:
+    def __init__(
+        self,
+        votes: Any,
+        X: Any = None,
+        *,
+        unlabeled: Any = -1,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         self.votes = votes
         self.X = X
         self.unlabeled = unlabeled
+        self.sample_weight = sample_weight
 
     def fit(self, y: ArrayLike) -> Self:
         """Learn how reliable the sources are.
@@ -146,11 +153,12 @@ class WeakLabels:
                 )
         found = [_read(name, votes, labels, self.unlabeled) for name, votes in named.items()]
         codes, sureness = (np.stack(part) for part in zip(*found, strict=True))
+        weight = checked_weights(self.sample_weight, labels.codes, labels)
         if self.X is None:
-            return Sources(tuple(named), codes, sureness)
+            return Sources(tuple(named), codes, sureness, weight=weight)
         X = read_rows(self.X)
         check_same_length(X, labels.codes, "y")
-        return Sources(tuple(named), codes, sureness, _directions(X))
+        return Sources(tuple(named), codes, sureness, directions(X), weight)
 
 
 @dataclass(frozen=True)
@@ -166,17 +174,21 @@ class Sources:
         Log-odds of the votes by their sources; zero where these have none.
     directions : array of shape (n, k), optional
         The rows along their latent directions, and a constant.
+    weight : array of shape (n,), optional
+        Sample weights.
     """
 
     names: tuple[str, ...]
     votes: Codes
     sureness: Floats
     directions: Floats | None = None
+    weight: Floats | None = None
 
     def take(self, rows: Index) -> "Sources":
         """Return the same for some of the rows."""
         own = None if self.directions is None else self.directions[rows]
-        return Sources(self.names, self.votes[:, rows], self.sureness[:, rows], own)
+        weight = None if self.weight is None else self.weight[rows]
+        return Sources(self.names, self.votes[:, rows], self.sureness[:, rows], own, weight)
 
     def learn(self, labels: PartialLabels) -> Floats:
         """Return log(max q / q) of each row and class, shape (n, m)."""
@@ -184,7 +196,7 @@ class Sources:
 
     def describe(self, labels: PartialLabels) -> str:
         """Return how often the sources are right, as the beginning of a sentence."""
-        accuracies = learn_reliability(self.votes, labels).accuracies.tolist()
+        accuracies = learn_reliability(self.votes, labels, self._mass()).accuracies.tolist()
         if len(self.names) == 1:
             name, right = self.names[0], accuracies[0]
             return f"The labels of {name!r} are right in about {right:.0%} of the rows"
@@ -193,37 +205,52 @@ class Sources:
 
     def reliability(self, labels: PartialLabels) -> tuple[Reliability, Floats]:
         """Return how reliable the sources are, and what `learn` returns."""
-        found = learn_reliability(self.votes, labels)
+        mass = self._mass()
+        found = learn_reliability(self.votes, labels, mass)
         logs = np.tensordot(found.weights, found.log_likelihoods(self.votes), 1)
         fit = None
         if self.directions is not None and len(labels.labeled) <= MOST_LABELS:
-            fit = _Ridge.of(self.directions, labels.labeled)
+            fit = LeftOutRidge(self.directions, labels.labeled, mass[labels.labeled])
         for k, votes in enumerate(self.votes):
-            change = found.weights[k] * self._change(k, labels, found.accuracies[k], fit)
+            change = found.weights[k] * self._change(k, labels, found.accuracies[k], mass, fit)
             voting = np.flatnonzero(votes != UNLABELED_CODE)
             logs[voting, votes[voting]] += change[voting]
         return found, np.asarray(logs.max(axis=1, keepdims=True) - logs)
 
+    def _mass(self) -> Floats:
+        """Return for how many rows each row counts, (n,)."""
+        n = self.votes.shape[1]
+        return np.broadcast_to(np.ones(1) if self.weight is None else masses(self.weight)[0], n)
+
     def _change(
-        self, k: int, labels: PartialLabels, accuracy: float, fit: "_Ridge | None"
+        self,
+        k: int,
+        labels: PartialLabels,
+        accuracy: float,
+        mass: Floats,
+        fit: LeftOutRidge | None,
     ) -> Floats:
         """Return by how much the log-odds that a vote is right differ from their mean, (n,)."""
         votes, n = self.votes[k], self.votes.shape[1]
         own = labels.labeled[votes[labels.labeled] != UNLABELED_CODE]
-        if len(own) < FEWEST:
+        each = mass[own]
+        if each.sum() < FEWEST:
             return np.zeros(n)
         right = (votes[own] == labels.codes[own]).astype(np.float64)
-        features = [self.sureness[k] - self.sureness[k, own].mean()]
+        features = [self.sureness[k] - np.average(self.sureness[k, own], weights=each)]
         if fit is not None:
             at = np.searchsorted(labels.labeled, own)
-            region = fit.values(_spread_out(at, right - right.mean(), len(labels.labeled)))
+            ahead = right - np.average(right, weights=each)
+            region = fit.values(_spread_out(at, ahead, len(labels.labeled)))
             region /= accuracy * (1.0 - accuracy)
             features += [region, _margins(fit, labels, votes)]
         F = np.stack(features, axis=1)
-        return _log_odds_change(F, own, right, accuracy)
+        return _log_odds_change(F, own, right, each, accuracy)
 
 
-def _log_odds_change(F: Floats, rows: Index, right: Floats, accuracy: float) -> Floats:
+def _log_odds_change(
+    F: Floats, rows: Index, right: Floats, mass: Floats, accuracy: float
+) -> Floats:
     """Fit the log-odds that a vote is right, logit(accuracy) + a + F b; return a + F b, (n,).
 
     Slopes are not negative, and drawn to zero; so is ``a``.
@@ -232,8 +259,8 @@ def _log_odds_change(F: Floats, rows: Index, right: Floats, accuracy: float) -> 
 
     def loss(p: Floats) -> tuple[float, Floats]:
         z = signs * (usual + p[0] + own @ p[1:])
-        pull = -signs * expit(-z)
-        value = np.logaddexp(0.0, -z).sum() + 0.5 * (p @ p) / SPREAD**2
+        pull = -signs * expit(-z) * mass
+        value = (mass * np.logaddexp(0.0, -z)).sum() + 0.5 * (p @ p) / SPREAD**2
         return float(value), np.append(pull.sum(), own.T @ pull) + p / SPREAD**2
 
     bounds = [(None, None), *[(0.0, None)] * F.shape[1]]
@@ -247,53 +274,13 @@ def _spread_out(at: Index, values: Floats, n: int) -> Floats:
     return found
 
 
-def _margins(fit: "_Ridge", labels: PartialLabels, votes: Codes) -> Floats:
+def _margins(fit: LeftOutRidge, labels: PartialLabels, votes: Codes) -> Floats:
     """Return how far a regression of the labels prefers the class of each vote, (n,)."""
-    codes, m = labels.codes[labels.labeled], len(labels.classes)
-    scores = np.stack([fit.values((codes == k) - np.mean(codes == k)) for k in range(m)], axis=1)
+    scores = fit.class_values(labels.codes[labels.labeled], len(labels.classes))
     rows, chosen = np.arange(len(votes)), np.maximum(votes, 0)
     own = scores[rows, chosen].copy()
     scores[rows, chosen] = -np.inf
     return np.asarray(MARGIN * (own - scores.max(axis=1)))
-
-
-@dataclass(frozen=True)
-class _Ridge:
-    """Ridge regressions on some rows, whose values there are those without the row itself."""
-
-    Z: Floats
-    rows: Index
-
-    @classmethod
-    def of(cls, Z: Floats, rows: Index) -> "_Ridge":
-        return cls(Z, rows)
-
-    def values(self, target: Any) -> Floats:
-        """Return the values of all rows, (n,), by the ridge with the least left-out error."""
-        own, y = self.Z[self.rows], np.asarray(target, dtype=np.float64)
-        U, s, Vt = np.linalg.svd(own, full_matrices=False)
-        unit = float(np.mean(s**2))
-        best, found = float(y @ y), np.zeros(len(self.Z))
-        for strength in STRENGTHS:
-            shrunk = s**2 / (s**2 + strength * unit)
-            fitted, leverage = U @ (shrunk * (U.T @ y)), (U**2) @ shrunk
-            without = y - (y - fitted) / np.maximum(1.0 - leverage, SMALL)
-            error = float(np.square(y - without).sum())
-            if error < best:
-                slopes = np.divide(shrunk, s, out=np.zeros_like(s), where=s > SMALL * s.max())
-                best, found = error, self.Z @ (Vt.T @ (slopes * (U.T @ y)))
-                found[self.rows] = without
-        return found
-
-
-def _directions(X: Any) -> Floats:
-    """Return rows along their latent directions, or as they are if they have few columns."""
-    if min(X.shape) >= MANY_COLUMNS:
-        found = fit_latent(X)[1]
-    else:
-        found = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-        found = found / (np.sqrt(np.mean(np.square(found).sum(axis=1))) or 1.0)
-    return np.column_stack([found, np.ones(len(found))])
 
 
 def _named(votes: Any) -> dict[str, Any]:

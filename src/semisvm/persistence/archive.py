@@ -21,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from semisvm.tables.array_files import COMPRESSIONS, read_npy, read_pieces
+from semisvm.tables.errors import ModelFileError
 from semisvm.tables.opening import there_to_read
 from semisvm.tables.writing import write_bytes
 
@@ -52,18 +53,6 @@ class Budget:
                 f"this file would unpack to {self.spent:,} bytes or more, of which {self.limit:,} "
                 "are allowed for its size. If you trust it, pass a larger max_bytes=."
             )
-
-
-class ModelFileError(ValueError):
-    """A model that cannot be written, or a file that cannot be read as a model."""
-
-    def __init__(self, message: str, path: str | Path | None = None) -> None:
-        self.message = message
-        self.path = None if path is None else str(path)
-        super().__init__(message, self.path)
-
-    def __str__(self) -> str:
-        return self.message if self.path is None else f"{self.path}: {self.message}"
 
 
 KINDS = "biufU"

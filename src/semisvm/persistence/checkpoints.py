@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm._version import __version__
-from semisvm.persistence.archive import Container, ModelFileError, read_archive, write_archive
+from semisvm.persistence.archive import Container, read_archive, write_archive
 from semisvm.persistence.json_values import from_plain, to_plain
-from semisvm.persistence.schema import (
+from semisvm.solvers.snapshots import FitKeeper, Identity
+from semisvm.tables.errors import DataError, ModelFileError
+from semisvm.tables.schema import (
     Check,
     Record,
     Sizes,
@@ -43,8 +45,6 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.solvers.snapshots import FitKeeper, Identity
-from semisvm.tables.errors import DataError
 from semisvm.tables.writing import check_place
 
 CHECKPOINT = Container("checkpoint", "checkpoint", 2, compact=False)
@@ -211,6 +211,13 @@ SNAPSHOT = Record(
         "lowest": extended,
         "here": extended,
         "best_key": listed(extended, length=2),
+        "sampled": optional(whole(1)),
+        "step": optional(WEIGHTS),
+        "before": optional(WEIGHTS),
+        "product": extended,
+        "exact": flag,
+        "lam": optional(number(LEAST, MOST)),
+        "moved": flag,
         "facts": mapping(text, extended),
         "search": Record({"idle": whole(), "lowest": extended, "slow": flag, "smallest": extended}),
     },

@@ -8,7 +8,7 @@ which are those of another sample.
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ import numpy as np
 from semisvm.designs.disk import open_rows
 from semisvm.distributed.connecting import in_order
 from semisvm.tables.labels import Codes, LabelCodes
-from semisvm.tables.opening import Options
-from semisvm.tables.reading import read_chunks
+from semisvm.tables.opening import CHUNK_ROWS, Options
+from semisvm.tables.reading import read_pieces
 from semisvm.tables.rows_writing import MOST_COLUMNS, RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.table import Table
@@ -48,18 +48,9 @@ class Written:
 
 def tables_of(file: OneFile, columns: list[str] | None = None) -> Iterator[Table]:
     """Yield the rows of a table, some at a time."""
-    options = file.options
-    for piece in read_chunks(
-        file.path,
-        columns=columns,
-        format=file.format,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        quotes=options.quotes,
-        sheet=options.sheet,
-        absent=columns is not None,
-        seen=options.seen,
-    ):
+    absent = columns is not None
+    options = replace(file.options, columns=columns, chunk_rows=CHUNK_ROWS, absent=absent)
+    for piece in read_pieces(file.path, file.format, options):
         assert isinstance(piece, Table)
         yield piece
 

@@ -20,14 +20,16 @@ from semisvm.persistence.cluster_conversion import (
     tables_of,
 )
 from semisvm.tables.errors import DataError
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.formats import ROWS, TABLES
 from semisvm.tables.labels import LabelCodes
 from semisvm.tables.opening import CHUNK_ROWS, Options
-from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_file
+from semisvm.tables.reading import find_format, read_labels_file, read_whole
+from semisvm.tables.row_vectors import EMBEDDINGS, RowVectors
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.vector_columns import EMBEDDINGS, RowVectors
 
 FLOATS = ("float64", "float32")
 
@@ -317,7 +319,7 @@ def _convert_tables(
             features.n_features_out_,
             max_columns=features.n_features_out_,
             column_scales=scales,
-            features=features.to_state(),
+            features=state_of(features),
             facts=job.facts,
             **job.labels_of(writer),
         )
@@ -384,12 +386,6 @@ def _convert_arrays(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> None
 def _matrices(job: _Job) -> Iterator[MatrixData]:
     options = replace(job.options, seen=None)
     for path in job.paths:
-        data = read(
-            path,
-            format=job.format,
-            unlabeled=options.unlabeled,
-            na_is_class=options.na_is_class,
-            max_columns=options.max_columns,
-        )
+        data = read_whole(path, job.format, options)
         assert isinstance(data, MatrixData)
         yield data

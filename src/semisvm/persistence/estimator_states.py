@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from semisvm.estimators.registry import estimator_classes
 from semisvm.labels.hierarchy import Hierarchy, flat
-from semisvm.persistence.archive import Arrays, Budget, ModelFileError
+from semisvm.persistence.archive import Arrays, Budget
 from semisvm.persistence.json_values import from_plain, from_plain_list, to_plain
 from semisvm.persistence.map_states import MEMBERS, check_map, map_state, restore_map
-from semisvm.persistence.schema import (
+from semisvm.solvers.trace import Trace
+from semisvm.tables.errors import ModelFileError
+from semisvm.tables.schema import (
     MOST_COLUMNS,
     Array,
     Names,
@@ -31,7 +33,6 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.solvers.trace import Trace
 from semisvm.text import did_you_mean
 
 ROWS = ("transduction_", "label_distribution_")

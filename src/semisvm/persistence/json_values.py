@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.persistence.archive import KINDS, ModelFileError, array_type
+from semisvm.persistence.archive import KINDS, array_type
+from semisvm.tables.errors import ModelFileError
 
 TAG = "$"
 CONTAINERS = ("tuple", "set", "dict", "array")

@@ -18,8 +18,9 @@ from semisvm.maps.kernels import NAMES, PRECOMPUTED, USES, Kernel
 from semisvm.maps.latent import LATENT, LatentMap
 from semisvm.maps.neighbors import fit_neighbors
 from semisvm.maps.paths import PathMap
-from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
-from semisvm.persistence.schema import (
+from semisvm.persistence.archive import Arrays, Budget, split_names
+from semisvm.tables.errors import ModelFileError
+from semisvm.tables.schema import (
     Array,
     Check,
     Record,

@@ -29,7 +29,6 @@ from semisvm.model_selection.familiarity import Familiarity, Limit
 from semisvm.persistence.archive import (
     Arrays,
     Budget,
-    ModelFileError,
     read_archive,
     split_names,
     write_archive,
@@ -38,7 +37,13 @@ from semisvm.persistence.column_states import restore_features
 from semisvm.persistence.estimator_states import estimator_state, restore_estimator
 from semisvm.persistence.json_values import from_plain, to_plain
 from semisvm.persistence.pipeline_states import pipeline_state, restore_pipeline
-from semisvm.persistence.schema import (
+from semisvm.persistence.transformer_states import INSTEAD
+from semisvm.tables.errors import DataError, ModelFileError
+from semisvm.tables.feature_states import state_of
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.kinds import is_array
+from semisvm.tables.scaling import KINDS, MatrixScaling
+from semisvm.tables.schema import (
     DAMAGED,
     Array,
     Record,
@@ -57,10 +62,6 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.persistence.transformer_states import INSTEAD
-from semisvm.tables.errors import DataError
-from semisvm.tables.features import ColumnFeatures, is_array
-from semisvm.tables.scaling import KINDS, MatrixScaling
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 BELONG_TO_NOTHING = "this model file holds arrays that belong to nothing."
@@ -335,7 +336,7 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     bundle = model if isinstance(model, Model) else Model.of(model)
     states: dict[str, tuple[Any, Arrays]] = {
         "estimator": estimator_state(bundle.estimator),
-        "features": (None, {}) if bundle.features is None else bundle.features.to_state(),
+        "features": (None, {}) if bundle.features is None else state_of(bundle.features),
         **{name: part.state(getattr(bundle, name)) for name, part in PARTS.items()},
     }
     arrays = {f"{part}.{name}": a for part, (_, own) in states.items() for name, a in own.items()}

@@ -14,7 +14,7 @@ edges of a word.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,10 +25,13 @@ from numpy.typing import NDArray
 from semisvm._version import __version__
 from semisvm.maps.latent import LATENT, SHORTEST
 from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_model
-from semisvm.tables.blocks import CategoricalBlock, NumericBlock, VectorBlock
+from semisvm.tables.blocks import Block
+from semisvm.tables.category_columns import CategoricalBlock
 from semisvm.tables.features import ColumnFeatures
-from semisvm.tables.kinds import TIME
-from semisvm.tables.text_blocks import TOKEN_PATTERN, TextBlock, settings_of
+from semisvm.tables.number_columns import NumericBlock
+from semisvm.tables.text_columns import TextBlock
+from semisvm.tables.vector_columns import VectorBlock
+from semisvm.tables.words import TOKEN_PATTERN, settings_of
 from semisvm.tables.writing import write_bytes
 
 INNER = "semisvm/"
@@ -80,6 +83,10 @@ class Graph:
         if values.dtype.kind in "US":
             return self.text
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype))
+
+
+Input = tuple[int, list[Any]]
+"""Type and shape of an input of a graph."""
 
 
 def tfidf(graph: Graph, counted: str, rarities: NDArray[np.float64]) -> str:
@@ -137,30 +144,23 @@ def _input_name(column: str, taken: set[str]) -> str:
     return f"{column}_column" if column in taken else column
 
 
-def _block(graph: Graph, block: Any, names: list[str]) -> tuple[str, list[tuple[int, list[Any]]]]:
+def _block(graph: Graph, block: Block, names: list[str]) -> tuple[str, list[Input]]:
     """Add one block; return its features, and types and shapes of its inputs."""
-    text = graph.text, ["rows"]
-    if isinstance(block, NumericBlock):
-        return _numbers(graph, block, names), [(graph.double, ["rows"])] * len(names)
-    if isinstance(block, CategoricalBlock):
-        return _categories(graph, block, names), [text] * len(names)
-    if isinstance(block, VectorBlock):
-        centred = graph.node("Sub", names[0], block.mean)
-        known = graph.node("Where", graph.node("IsNaN", centred), 0.0, centred)
-        return known, [(graph.double, ["rows", block.width()])]
-    if isinstance(block, TextBlock):
-        return _words(graph, block, names[0]), [text]
-    what = "dates or times" if block.kind == TIME else "hashed words"
-    raise ValueError(
-        f"the column {names[0]!r} has {what}, for which ONNX has no operator. {FEATURES_FIRST}"
-    )
+    add = BLOCKS.get(type(block))
+    if add is None:
+        raise ValueError(
+            f"the column {names[0]!r} has {block.title}, for which ONNX has no operator. "
+            f"{FEATURES_FIRST}"
+        )
+    return add(graph, block, names)
 
 
 def _column(graph: Graph, name: str) -> str:
     return graph.node("Unsqueeze", name, np.array([1]))
 
 
-def _numbers(graph: Graph, block: NumericBlock, names: list[str]) -> str:
+def _numbers(graph: Graph, block: NumericBlock, names: list[str]) -> tuple[str, list[Input]]:
+    inputs: list[Input] = [(graph.double, ["rows"])] * len(names)
     values = graph.node("Concat", *(_column(graph, name) for name in names), axis=1)
     missing = graph.node("IsNaN", values)
     filled = graph.node("Where", missing, block.median, values)
@@ -168,12 +168,13 @@ def _numbers(graph: Graph, block: NumericBlock, names: list[str]) -> str:
     standard = graph.node("Div", centred, block.scale)
     places = np.flatnonzero(block.indicated)
     if not len(places):
-        return standard
+        return standard, inputs
     shown = graph.node("Gather", missing, places, axis=1)
-    return graph.node("Concat", standard, graph.node("Cast", shown, to=graph.double), axis=1)
+    indicators = graph.node("Cast", shown, to=graph.double)
+    return graph.node("Concat", standard, indicators, axis=1), inputs
 
 
-def _categories(graph: Graph, block: CategoricalBlock, names: list[str]) -> str:
+def _categories(graph: Graph, block: CategoricalBlock, names: list[str]) -> tuple[str, list[Input]]:
     parts = []
     for name, levels, rare in zip(names, block.levels, block.rare, strict=True):
         places = [*range(len(levels)), *[len(levels)] * len(rare)]
@@ -187,10 +188,17 @@ def _categories(graph: Graph, block: CategoricalBlock, names: list[str]) -> str:
         )
         each = np.arange(len(levels) + bool(rare))
         parts.append(graph.node("Cast", graph.node("Equal", code, each), to=graph.double))
-    return graph.node("Concat", *parts, axis=1)
+    return graph.node("Concat", *parts, axis=1), [(graph.text, ["rows"])] * len(names)
 
 
-def _words(graph: Graph, block: TextBlock, name: str) -> str:
+def _vectors(graph: Graph, block: VectorBlock, names: list[str]) -> tuple[str, list[Input]]:
+    centred = graph.node("Sub", names[0], block.mean)
+    known = graph.node("Where", graph.node("IsNaN", centred), 0.0, centred)
+    return known, [(graph.double, ["rows", block.width()])]
+
+
+def _words(graph: Graph, block: TextBlock, names: list[str]) -> tuple[str, list[Input]]:
+    (name,) = names
     words, lowercase = block.words(), bool(settings_of(block.counter)["lowercase"])
     _check_words(block, words, lowercase)
     found = graph.node(
@@ -220,7 +228,17 @@ def _words(graph: Graph, block: TextBlock, name: str) -> str:
         default_string=OTHER.encode(),
     )
     counts = graph.node("TfIdfVectorizer", known, **_pool(words))
-    return tfidf(graph, graph.node("Cast", counts, to=graph.double), block.weights.idf_)
+    counts = graph.node("Cast", counts, to=graph.double)
+    return tfidf(graph, counts, block.weights.idf_), [(graph.text, ["rows"])]
+
+
+BLOCKS: dict[type[Block], Callable[[Graph, Any, list[str]], tuple[str, list[Input]]]] = {
+    TextBlock: _words,
+    NumericBlock: _numbers,
+    CategoricalBlock: _categories,
+    VectorBlock: _vectors,
+}
+"""What adds the columns of a type; those of other types cannot be exported."""
 
 
 def _check_words(block: TextBlock, words: list[str], lowercase: bool) -> None:

@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
+from semisvm.persistence.archive import Arrays, Budget, split_names
 from semisvm.persistence.column_states import restore_features
 from semisvm.persistence.json_values import from_plain, to_plain
-from semisvm.persistence.schema import (
+from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
+from semisvm.tables.errors import ModelFileError
+from semisvm.tables.feature_states import state_of
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Record,
@@ -32,8 +36,6 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
-from semisvm.tables.features import ColumnFeatures
 
 DROP, PASSTHROUGH, REMAINDER = "drop", "passthrough", "remainder"
 BYTES_A_COLUMN = 500
@@ -282,7 +284,7 @@ def _state(name: str, step: Any, depth: int) -> tuple[dict[str, Any], Arrays]:
     kind = type(step).__name__
     theirs = type(step).__module__.startswith("sklearn.")
     if kind == COLUMN_FEATURES:
-        found, arrays = step.to_state()
+        found, arrays = state_of(step)
         state = to_plain(found)
     elif theirs and kind in (PIPELINE_KIND, FRAME_KIND) and depth < DEEPEST:
         state, arrays = _composed_state(name, step, depth + 1)

@@ -19,7 +19,7 @@ from semisvm.maps.latent import LATENT, LatentMap
 from semisvm.model import Model
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.scaling import COUNTS, MatrixScaling
-from semisvm.tables.text_blocks import TextBlock
+from semisvm.tables.text_columns import TextBlock
 from semisvm.text import series
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.persistence.archive import Arrays, ModelFileError
+from semisvm.persistence.archive import Arrays
 from semisvm.persistence.json_values import from_plain, to_plain
-from semisvm.persistence.schema import (
+from semisvm.tables.errors import ModelFileError
+from semisvm.tables.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Array,
@@ -40,7 +41,7 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.tables.text_blocks import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
 
 TYPES = ("float64", "float32", "int64", "int32")
 AUTO, GIVEN = "auto", "given"

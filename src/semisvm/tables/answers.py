@@ -15,13 +15,14 @@ import numpy as np
 
 from semisvm.tables.annotation_tools import TASK, make_tasks, read_tasks
 from semisvm.tables.errors import DataError
+from semisvm.tables.formats import TABLES
 from semisvm.tables.labels import Labels, about_missing, text_labels
 from semisvm.tables.opening import Options
-from semisvm.tables.reading import TABLES, find_format, read
+from semisvm.tables.reading import find_format, read
 from semisvm.tables.row_hashes import counted, row_hashes
+from semisvm.tables.row_vectors import without_vectors
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
-from semisvm.tables.vector_columns import without_vectors
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 
@@ -89,9 +90,8 @@ def join_answers(
     ----------
     data : Table or MatrixData
     paths : sequence of str or Path
-        CSV, TSV, JSON lines or Parquet files; or exports of Label Studio (``.json``) and Prodigy
-        (``.jsonl``), whose rows are found by the columns that they share with the data, if they
-        have neither number nor key.
+        Files of tables; or exports of Label Studio (``.json``) and Prodigy (``.jsonl``), whose rows
+        are found by the columns that they share with the data, if they have neither number nor key.
     label : str, optional
         Name of their label column; "label" by default.
     key : str, optional
@@ -113,7 +113,7 @@ def join_answers(
     for path in paths:
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
-        rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
+        rows = find_rows(answers, data, key)
         replaced = answers.levels(BEFORE) if BEFORE in answers.columns else [""] * len(rows)
         if PICKED in answers.columns:
             picked |= zip(rows, answers.levels(PICKED), strict=True)
@@ -153,6 +153,11 @@ def _given(answers: Table) -> Labels:
     labels = answers.labels.copy()
     labels[:] = [unescaped(v) if isinstance(v, str) else v for v in labels.tolist()]
     return labels
+
+
+def find_rows(answers: Table, data: Table | MatrixData, key: str | None) -> list[int]:
+    """Return the rows of the data that answers belong to, from 0."""
+    return _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
 
 
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
@@ -383,6 +388,7 @@ def write_answers(
     label: str | None = None,
     key: str | None = None,
     names: Sequence[str] | None = None,
+    more: Mapping[str, Mapping[int, str]] | None = None,
 ) -> bytes:
     """Write a CSV file of answers, which `join_answers` reads back; return its content.
 
@@ -402,6 +408,8 @@ def write_answers(
         content is written.
     names : sequence of str, optional
         The keys, or the hashes of the content, of all rows, if they are known.
+    more : mapping, optional
+        Further columns, by name: row -> cell.
     """
     if names is None:
         names = data.levels(key) if key else counted(row_hashes(data))  # type: ignore[union-attr]
@@ -411,11 +419,13 @@ def write_answers(
     changed = {row: value for row, value in changed.items() if given.get(row) != value}
     replaces = any(row in given for row in changed)
     head = [escaped(key or ROW), escaped(label or LABEL)]
-    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else [])])
+    further = more or {}
+    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else []), *further])
     for row, value in sorted(changed.items()):
         line = [escaped(names[row]) if key else row + 1, escaped(value)]
         line += [] if key else [names[row]]
-        table.writerow([*line, *([given.get(row, "")] if replaces else [])])
+        line += [given.get(row, "")] if replaces else []
+        table.writerow([*line, *(escaped(cells.get(row, "")) for cells in further.values())])
     content = text.getvalue().encode("utf-8", "surrogatepass")
     with write_bytes(path) as stream:
         stream.write(content)

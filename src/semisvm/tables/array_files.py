@@ -191,13 +191,13 @@ COMPRESSED: dict[str, Any] = {
 }
 
 
-def read_npz(
-    path: str | Path, options: Options, *, with_labels: bool = True
-) -> Iterator[MatrixData]:
+def read_npz(path: str | Path, options: Options) -> Iterator[MatrixData]:
     """Read X, and labels from the key ``y`` or from ``y.npy`` beside the file.
 
-    Nothing is unpickled. -1 and NaN are unlabelled unless the options define other markers.
+    Nothing is unpickled. -1 and NaN are unlabelled unless the options define other markers. Pieces
+    have no labels.
     """
+    with_labels = options.chunk_rows is None and not options.labels_apart
     X, y = _load(path, options, with_labels)
     if X.shape[0] == 0:
         raise DataError("the matrix has no rows.", path)

@@ -1,393 +1,326 @@
-"""Features from columns of one kind: fitted once, kept as plain data; texts in `text_blocks`."""
+"""What a type of column is: one class per type declares all that the package needs of it.
+
+A `Block` recognises its columns, learns their features from a table or piece by piece, computes
+them, and stores what it has learnt. `semisvm.tables.kinds` has the list of the types.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from semisvm.tables.errors import DataError
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TIME, VECTOR, read_times
-from semisvm.tables.table import Table
-from semisvm.tables.vector_columns import read_vectors
+from semisvm.tables.errors import is_missing
+from semisvm.tables.schema import Record, listed, text
+from semisvm.tables.table import Column, Table, with_thousands
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]
 
+FEW_LEVELS = 50
+"""Up to so many distinct short values are categories, whatever the number of rows."""
 
-class Block(Protocol):
-    """Features from one or more columns."""
+LEVEL_SHARE = 0.2
+"""Beyond them, distinct short values are categories if they are at most this share of the rows."""
 
-    kind: str
+ENOUGH_ROWS = 10
+"""In fewer rows, values that are all distinct may well be measurements or categories."""
+
+EMPTY, SAME = "it is empty", "all its values are the same"
+
+MOST_COUNTED = 10_000_000
+"""Different words that are counted at a time; they take about a gigabyte."""
+
+COLUMNS = listed(text, "columns", least=1, unique=True)
+"""Of a block of several columns, in a model file."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a column was found to be.
+
+    Attributes
+    ----------
+    name : str or None
+        "text", "numeric", "categorical", "vector", "time", or None if the column is left out.
+    reason : str
+        In words.
+    """
+
+    name: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column that is looked at, in the forms that types of columns recognise.
+
+    Attributes
+    ----------
+    name : str
+    column : list or array
+        As it stands in the table.
+    """
+
+    name: str
+    column: Column
+
+    @cached_property
+    def present(self) -> Column:
+        """The cells that are not missing."""
+        if not isinstance(self.column, np.ndarray):
+            return [cell for cell in self.column if not is_missing(cell)]
+        return self.column[~np.isnan(self.column)] if self.column.dtype.kind == "f" else self.column
+
+    @cached_property
+    def numbers(self) -> NDArray[Any] | None:
+        """The numbers that are not missing; None if other cells are among them."""
+        if isinstance(self.present, np.ndarray):
+            return self.present
+        found = []
+        for cell in self.present:
+            number = None if isinstance(cell, bool) else with_thousands(cell)
+            if number is None:
+                return None
+            found.append(number)
+        numbers = np.array(found, dtype=np.float64)
+        return numbers[~np.isnan(numbers)]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The cells that are not blank, as text."""
+        return [text for cell in self.present if (text := str(cell).strip())]
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Number of distinct texts."""
+        return len(set(self.words))
 
     @property
-    def columns(self) -> list[str]:
-        """Columns that are read."""
-        ...
+    def has_few(self) -> bool:
+        """Whether the distinct texts are so few that they are categories, however long they are."""
+        return self.n_distinct <= min(FEW_LEVELS, max(len(self.words) // 2, 1))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the texts are categories unless they are long."""
+        return self.has_few or self.n_distinct <= LEVEL_SHARE * len(self.words)
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """Parameters of `ColumnFeatures` that types of columns are fitted with.
+
+    Attributes
+    ----------
+    words : dict
+        What a word is, for the vectorisers of scikit-learn.
+    limits : dict
+        Which words are features: ``min_df``, ``max_df`` and ``max_features``.
+    hash_columns, min_count, max_levels : int
+    """
+
+    words: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+    hash_columns: int = 0
+    min_count: int = 2
+    max_levels: int = 100
+
+
+class Tally:
+    """What is counted of columns that come piece by piece, to make blocks of them.
+
+    Parameters
+    ----------
+    columns : list of str
+        All of the type, or one, as blocks have them.
+    options : BlockOptions
+    """
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        self.columns = columns
+
+    def add(self, table: Table) -> None:
+        """Count some rows."""
+        raise NotImplementedError
+
+    def merge(self, other: Any) -> None:
+        """Add what was counted in other rows."""
+        raise NotImplementedError
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "Block":
+        """Return the block of some of the columns, after all rows."""
+        raise NotImplementedError
+
+    def notes(self) -> list[str]:
+        """Return what was left out, and why."""
+        return []
+
+
+class BoundedCounts:
+    """Numbers of rows with a word.
+
+    If there are more different words than `MOST_COUNTED`, the rarest are forgotten, and may come
+    back. A number then is too small by at most `forgotten`.
+    """
+
+    def __init__(self, most: int = MOST_COUNTED) -> None:
+        self.counts: Counter[str] = Counter()
+        self.forgotten = 0
+        self._most = most
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count words, each as often as it comes."""
+        self.counts.update(words)
+        if len(self.counts) > self._most:
+            self._forget()
+
+    def merge(self, other: "BoundedCounts") -> None:
+        """Add the numbers of other rows."""
+        self.counts.update(other.counts)
+        self.forgotten += other.forgotten
+        if len(self.counts) > self._most:
+            self._forget()
+
+    def _forget(self) -> None:
+        least = 0
+        while len(self.counts) > self._most // 2:
+            least += 1
+            self.counts = Counter({w: c for w, c in self.counts.items() if c > least})
+        self.forgotten += least
+
+    def note(self, name: str) -> list[str]:
+        """Return what was left out."""
+        if not self.forgotten:
+            return []
+        return [
+            f"the column {name!r} has more than {self._most:,} different words: the rarest were "
+            f"forgotten on the way, and words in fewer than about {self.forgotten + 1} rows may "
+            "be missing. hash_columns= has no such limit."
+        ]
+
+
+class Block:
+    """Features from one or more columns of a type.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the type.
+    title : str
+        What such columns hold, for messages.
+    stored : Record
+        What a model file may have of it.
+    tally : type of Tally
+        What counts its columns of a table that comes piece by piece.
+    shared : bool
+        Whether all columns of the type are one block; each is a block of its own otherwise.
+    is_single : bool
+        Whether a cell is a single value, which has little length beside texts and vectors.
+    is_indicator : bool
+        Whether its features are directions that hardly vary together, such as levels.
+    is_dense : bool
+        Whether hardly a feature is zero.
+    learns : bool
+        Whether anything follows from the data.
+    shown_as : str or None
+        How the labelling page shows it: as "text", "number" or "category"; None for not at all.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    stored: ClassVar[Record]
+    tally: ClassVar[type[Tally]]
+    shared: ClassVar[bool] = False
+    is_single: ClassVar[bool] = False
+    is_indicator: ClassVar[bool] = False
+    is_dense: ClassVar[bool] = False
+    learns: ClassVar[bool] = True
+    shown_as: ClassVar[str | None] = None
+
+    columns: list[str]
+
+    @classmethod
+    def recognise(cls, cells: Cells) -> Kind | None:
+        """Return that a column is of this type, or why it is of none; None to look further."""
+        return None
+
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Learn from a table; return the block and its features of the rows."""
+        raise NotImplementedError
+
+    @classmethod
+    def values(cls, table: Table, column: str) -> NDArray[Any]:
+        """Return what is tested for association with labels: numbers, shape (n,) or (n, k); words.
+
+        Only types that are single have such values.
+        """
+        raise NotImplementedError
 
     def matrix(self, table: Table) -> Any:
         """Compute the features of a table, CSR matrix or array of float64, not yet scaled."""
-        ...
+        raise NotImplementedError
 
     def names(self) -> list[str]:
         """Return the names of the features."""
-        ...
+        raise NotImplementedError
 
     def sources(self) -> list[str]:
         """Return the column that each feature comes from."""
-        ...
-
-    def width(self) -> int:
-        """Return the number of features."""
-        ...
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block: plain data and arrays."""
-        ...
-
-
-class OneColumn:
-    """A block of a single column."""
-
-    column: str
-
-    @property
-    def columns(self) -> list[str]:
-        """The column that is read."""
-        return [self.column]
+        raise NotImplementedError
 
     def width(self) -> int:
         """Return the number of features."""
         raise NotImplementedError
 
+    def state(self) -> tuple[State, Arrays]:
+        """Return what restores the block: plain data and arrays."""
+        raise NotImplementedError
+
+    @classmethod
+    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make a block from its state."""
+        raise NotImplementedError
+
+    def bytes_of_names(self) -> int:
+        """Return how many bytes the names of columns take in those of the features, if many."""
+        return 0
+
+    def count_unknown(
+        self, table: Table, min_df: int | float, n_fitted: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Count the words or levels of each row that are unknown, and all; None without any.
+
+        Parameters
+        ----------
+        table : Table
+        min_df : int or float
+            The setting of the fit.
+        n_fitted : int, optional
+            If these are rows of the fit, their number; words then count as known if they would be
+            without the row.
+        """
+        return None
+
+
+class OneColumn(Block):
+    """A block of a single column."""
+
+    column: str
+
+    @property
+    def columns(self) -> list[str]:  # type: ignore[override]
+        """The column that is read."""
+        return [self.column]
+
     def sources(self) -> list[str]:
         """Return the column once per feature."""
         return [self.column] * self.width()
 
-
-@dataclass
-class NumericBlock:
-    """Standardised numbers; a missing one counts as the median, and has an indicator.
-
-    Attributes
-    ----------
-    columns : list of str, of length c
-    median, mean, scale : arrays of shape (c,)
-        Of the training rows; mean and scale after filling.
-    indicated : bool array of shape (c,)
-        Columns with missing values in training, whose indicator is a feature.
-    """
-
-    columns: list[str]
-    median: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    indicated: NDArray[np.bool_]
-    kind = NUMERIC
-
-    @classmethod
-    def fit(cls, table: Table, columns: list[str]) -> Self:
-        """Learn medians, means and scales."""
-        values = np.column_stack([table.numbers(name) for name in columns])
-        missing = np.isnan(values)
-        for name, empty in zip(columns, np.asarray(missing.all(axis=0)), strict=True):
-            if empty:
-                raise DataError("the column has no number.", table.path, None, name)
-        median = np.nanmedian(values, axis=0)
-        filled = np.where(missing, median, values)
-        scale = filled.std(axis=0)
-        return cls(
-            list(columns),
-            median,
-            filled.mean(axis=0),
-            np.where(scale > 0, scale, 1.0),
-            np.asarray(missing.any(axis=0)),
-        )
-
-    def only(self, columns: list[str]) -> Self:
-        """Return the block of some of the columns."""
-        kept = [self.columns.index(name) for name in columns]
-        median, mean, scale = (part[kept] for part in (self.median, self.mean, self.scale))
-        return type(self)(list(columns), median, mean, scale, self.indicated[kept])
-
-    def matrix(self, table: Table) -> NDArray[np.float64]:
-        """Compute standardised values, then indicators."""
-        values = np.column_stack([table.numbers(name) for name in self.columns])
-        missing = np.isnan(values)
-        standard = (np.where(missing, self.median, values) - self.mean) / self.scale
-        return np.hstack([standard, missing[:, self.indicated]])
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return len(self.columns) + int(self.indicated.sum())
-
-    def sources(self) -> list[str]:
-        """Return the columns, then those with an indicator."""
-        pairs = zip(self.columns, self.indicated, strict=True)
-        return self.columns + [name for name, shown in pairs if shown]
-
-    def names(self) -> list[str]:
-        """Return the columns, then ``column__missing``."""
-        pairs = zip(self.columns, self.indicated, strict=True)
-        return self.columns + [f"{name}__missing" for name, shown in pairs if shown]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        arrays = {name: getattr(self, name) for name in ("median", "mean", "scale", "indicated")}
-        return {"columns": self.columns}, arrays
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        parts = [arrays[name] for name in ("median", "mean", "scale", "indicated")]
-        if any(part.shape != (len(state["columns"]),) for part in parts):
-            raise ValueError("the numeric columns and their statistics differ in number.")
-        return cls(list(state["columns"]), *parts)
-
-
-RARE = "(rare)"
-
-
-@dataclass
-class CategoricalBlock:
-    """One indicator per level; rare levels share one, and unseen levels have none.
-
-    Attributes
-    ----------
-    columns : list of str
-    levels : list of lists of str
-        The frequent levels of every column, sorted.
-    rare : list of lists of str
-        The levels that are merged.
-    """
-
-    columns: list[str]
-    levels: list[list[str]]
-    rare: list[list[str]]
-    kind = CATEGORICAL
-
-    @classmethod
-    def fit(cls, table: Table, columns: list[str], min_count: int, max_levels: int) -> Self:
-        """Find the frequent levels."""
-        tallies = [Counter(level for level in table.levels(name) if level) for name in columns]
-        return cls.of_counts(columns, tallies, min_count, max_levels)
-
-    @classmethod
-    def of_counts(
-        cls,
-        columns: list[str],
-        tallies: Iterable[Mapping[str, int]],
-        min_count: int,
-        max_levels: int,
-    ) -> Self:
-        """Find the frequent levels, of which the rows are counted already."""
-        levels, rare = [], []
-        for counts in tallies:
-            order = sorted(counts, key=lambda level: (-counts[level], level))
-            kept = [level for level in order[:max_levels] if counts[level] >= min_count]
-            levels.append(sorted(kept))
-            rare.append(sorted(set(counts) - set(kept)))
-        return cls(list(columns), levels, rare)
-
-    def matrix(self, table: Table) -> Any:
-        """Compute the indicators; a missing value has none."""
-        rows, places, first = [], [], 0
-        for name, levels, rare in zip(self.columns, self.levels, self.rare, strict=True):
-            where = {level: first + k for k, level in enumerate(levels)}
-            where.update(dict.fromkeys(rare, first + len(levels)))
-            found = [where.get(level, -1) for level in table.levels(name)]
-            rows.append(np.flatnonzero(np.array(found) >= 0))
-            places.append(np.array(found, dtype=np.intp)[rows[-1]])
-            first += len(levels) + bool(rare)
-        row, place = np.concatenate(rows), np.concatenate(places)
-        shape = (len(table), first)
-        return sparse.csr_matrix((np.ones(len(row)), (row, place)), shape=shape)
-
-    def width(self) -> int:
-        """Return the number of features."""
-        pairs = zip(self.levels, self.rare, strict=True)
-        return sum(len(levels) + bool(rare) for levels, rare in pairs)
-
-    def sources(self) -> list[str]:
-        """Return each column as often as it has levels."""
-        parts = zip(self.columns, self.levels, self.rare, strict=True)
-        return [name for name, levels, rare in parts for _ in range(len(levels) + bool(rare))]
-
-    def names(self) -> list[str]:
-        """Return ``column=level``."""
-        return [
-            f"{name}={level}"
-            for name, levels, rare in zip(self.columns, self.levels, self.rare, strict=True)
-            for level in ([*levels, RARE] if rare else levels)
-        ]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        return {"columns": self.columns, "levels": self.levels, "rare": self.rare}, {}
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        if not len(state["columns"]) == len(state["levels"]) == len(state["rare"]):
-            raise ValueError("the categorical columns and their levels differ in number.")
-        return cls(list(state["columns"]), list(state["levels"]), list(state["rare"]))
-
-    def count_unknown(
-        self, table: Table, min_df: int | float, n_fitted: int | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the levels of each row that are unknown, and all; see `TextBlock.count_unknown`."""
-        pairs = [
-            (level not in known if level else False, bool(level))
-            for name, levels in zip(self.columns, self.levels, strict=True)
-            for known in [set(levels)]
-            for level in table.levels(name)
-        ]
-        cells = np.array(pairs, dtype=float).reshape(len(self.columns), len(table), 2)
-        return cells[:, :, 0].sum(axis=0), cells[:, :, 1].sum(axis=0)
-
-
-@dataclass
-class VectorBlock(OneColumn):
-    """The vectors of a column, less their mean; a missing vector counts as the mean.
-
-    Directions and distances between vectors mean something, so single coordinates are not
-    standardised. The mean is subtracted because vectors of many encoders share a large part,
-    which distinguishes no rows but would take up the length that the block is allowed.
-
-    Attributes
-    ----------
-    column : str
-    mean : array of shape (k,)
-        Of the training rows.
-    """
-
-    column: str
-    mean: NDArray[np.float64]
-    kind = VECTOR
-
-    @classmethod
-    def fit(cls, table: Table, column: str) -> Self:
-        """Learn the mean."""
-        values = read_vectors(table, column)
-        count = np.count_nonzero(~np.isnan(values[:, 0]))
-        if count == 0:
-            raise DataError("the column has no vector.", table.path, None, column)
-        return cls(column, np.nansum(values, axis=0) / count)
-
-    def matrix(self, table: Table) -> NDArray[np.float64]:
-        """Compute the centred vectors."""
-        centred = read_vectors(table, self.column, self.width()) - self.mean
-        return np.nan_to_num(centred, copy=False, nan=0.0)
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return len(self.mean)
-
-    def names(self) -> list[str]:
-        """Return ``column[0]`` and so on."""
-        return [f"{self.column}[{k}]" for k in range(self.width())]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        return {"column": self.column, "n_columns": self.width()}, {"mean": self.mean}
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        if arrays["mean"].shape != (state["n_columns"],):
-            raise ValueError("the vectors and their mean differ in length.")
-        return cls(state["column"], arrays["mean"])
-
-
-@dataclass
-class TimeBlock(OneColumn):
-    """Parts of dates and times, standardised; a missing one counts as the mean.
-
-    The time that has passed is cut to that of the training rows, since what later rows would add is
-    not known.
-
-    Attributes
-    ----------
-    column : str
-    low, high, mean, scale : arrays of shape (12,)
-        Of the `PARTS` in the training rows. Those with ``low == high`` are no features.
-    indicated : bool
-        Whether cells were missing in training, so that an indicator is a feature.
-    """
-
-    column: str
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    indicated: bool
-    kind = TIME
-
-    @classmethod
-    def fit(cls, table: Table, column: str) -> Self:
-        """Learn ranges, means and scales."""
-        values = read_times(table, column)
-        n = (~np.isnan(values)).sum(axis=0)
-        mean = np.nansum(values, axis=0) / np.maximum(n, 1)
-        squares = np.nansum((values - mean) ** 2, axis=0)
-        low = np.fmin.reduce(values, axis=0, initial=np.inf)
-        high = np.fmax.reduce(values, axis=0, initial=-np.inf)
-        missing = bool(np.isnan(values).all(axis=1).any())
-        return cls.of_sums(column, low, high, mean, squares / np.maximum(n, 1), missing, table.path)
-
-    @classmethod
-    def of_sums(
-        cls,
-        column: str,
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-        mean: NDArray[np.float64],
-        variance: NDArray[np.float64],
-        missing: bool,
-        path: str | None,
-    ) -> Self:
-        """Make a block of what was summed up; parts without a value, or with one, are left out."""
-        varies = low < high
-        if not varies.any():
-            raise DataError("the column has no two dates or times that differ.", path, None, column)
-        scale = np.where(varies & (variance > 0.0), np.sqrt(variance), 1.0)
-        low, high, mean = (np.where(varies, part, 0.0) for part in (low, high, mean))
-        return cls(column, low, high, mean, scale, missing)
-
-    @property
-    def _kept(self) -> NDArray[np.bool_]:
-        return np.asarray(self.low < self.high)
-
-    def matrix(self, table: Table) -> NDArray[np.float64]:
-        """Compute standardised parts, then the indicator."""
-        values = read_times(table, self.column)
-        missing = np.isnan(values).all(axis=1)
-        standard = (np.clip(values, self.low, self.high) - self.mean) / self.scale
-        found = np.nan_to_num(standard[:, self._kept], nan=0.0)
-        return np.column_stack([found, missing]) if self.indicated else found
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return int(self._kept.sum()) + self.indicated
-
-    def names(self) -> list[str]:
-        """Return ``column__elapsed``, ``column__Monday`` and so on."""
-        parts = [part for part, kept in zip(PARTS, self._kept, strict=True) if kept]
-        return [f"{self.column}__{part}" for part in parts + ["missing"] * self.indicated]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        arrays = {name: getattr(self, name) for name in ("low", "high", "mean", "scale")}
-        return {"column": self.column, "indicated": self.indicated}, arrays
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        parts = [arrays[name] for name in ("low", "high", "mean", "scale")]
-        if any(part.shape != (len(PARTS),) for part in parts):
-            raise ValueError("the parts of times and their statistics differ in number.")
-        low, high, mean, scale = parts
-        return cls(state["column"], low, high, mean, scale, state["indicated"])
+    def bytes_of_names(self) -> int:
+        """Return how many bytes the name of the column takes in those of the features."""
+        return len(self.column.encode()) * self.width()

@@ -30,13 +30,11 @@ from scipy import sparse
 
 from semisvm.designs.validation import count_directions
 from semisvm.tables.blocks import Block
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TIME, VECTOR
+from semisvm.tables.kinds import VECTOR
 from semisvm.text import listing
 
 MOST_ROWS = 1_000
 """Rows from which directions are counted, at most."""
-SINGLE = (NUMERIC, CATEGORICAL, TIME)
-"""Kinds of columns that hold a single value per row."""
 WIDE = 20.0
 """Directions from which on vectors count like the widest text: those of encoders have dozens."""
 SMALL = 0.01
@@ -184,19 +182,24 @@ def _shares(mean: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[n
 class Group:
     """Blocks that count together: a text, a column of vectors, all numbers, all categories."""
 
-    kind: str
+    type: type[Block]
     columns: list[str]
     places: list[int]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a cell is a single value."""
+        return self.type.is_single
 
 
 def _groups(blocks: Sequence[Block]) -> list[Group]:
     found: list[Group] = []
     for k, block in enumerate(blocks):
-        if found and block.kind in SINGLE and block.kind == found[-1].kind:
+        if found and block.is_single and type(block) is found[-1].type:
             found[-1].columns.extend(block.columns)
             found[-1].places.append(k)
         else:
-            found.append(Group(block.kind, list(block.columns), [k]))
+            found.append(Group(type(block), list(block.columns), [k]))
     return found
 
 
@@ -206,13 +209,13 @@ def _counts(groups: Sequence[Group], statistics: BlockStatistics) -> NDArray[np.
         return np.ones(1)
     counts = np.array([count_directions(statistics.rows(group.places)) for group in groups])
     counts[[not statistics.squares[group.places].any() for group in groups]] = 0.0
-    single = np.array([group.kind in SINGLE for group in groups])
+    single = np.array([group.is_single for group in groups])
     # an encoder packs what a text means into few directions
-    wide = [g.kind == VECTOR and c >= WIDE for g, c in zip(groups, counts, strict=True)]
+    wide = [g.type.kind == VECTOR and c >= WIDE for g, c in zip(groups, counts, strict=True)]
     counts[wide] = np.maximum(counts[wide], counts[~single].max(initial=0.0))
     little = SMALL * counts[~single].sum()
     for k, group in enumerate(groups):
-        if group.kind in (CATEGORICAL, TIME):
+        if group.type.is_indicator:
             counts[k] = min(counts[k], max(little, len(group.columns)))
     columns = np.array([len(group.columns) for group in groups]) * (single & (counts > 0.0))
     if columns.any():
@@ -229,7 +232,7 @@ def _rise(
 ) -> NDArray[np.float64]:
     """Return what to multiply the blocks by, so that those at some places have a larger share."""
     rise = np.ones(len(shares))
-    wide = sum(g.kind not in SINGLE and c > 0.0 for g, c in zip(groups, counts, strict=True))
+    wide = sum(not g.is_single and c > 0.0 for g, c in zip(groups, counts, strict=True))
     own, equal = float(shares[places].sum()), 1.0 / (wide + 1)
     if wide == 0 or not 0.0 < own < equal:
         return rise
@@ -248,7 +251,7 @@ def _about_damped(
 ) -> list[str]:
     """Return which columns have little beside texts and vectors, how much, and why."""
     there = np.flatnonzero(counts).tolist()
-    if all(groups[k].kind in SINGLE for k in there):
+    if all(groups[k].is_single for k in there):
         return []  # all columns have the same share
     against_equal = counts * len(there) / (counts.sum() or 1.0)
     small = [place for k in there if against_equal[k] < DAMPED for place in groups[k].places]

@@ -1,6 +1,5 @@
 """From a table of columns to a sparse matrix."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -10,36 +9,32 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.tables.blocks import (
-    Arrays,
-    Block,
-    CategoricalBlock,
-    NumericBlock,
-    State,
-    TimeBlock,
-    VectorBlock,
-)
-from semisvm.tables.column_shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
+from semisvm.tables.blocks import Block, BlockOptions
+from semisvm.tables.column_shares import FOR_CLUSTERS, BlockStatistics, weigh
 from semisvm.tables.encoders import Encoder, NamedEncoder, check_encoder, open_encoder
 from semisvm.tables.errors import DataError, missing_column
 from semisvm.tables.frames import as_table
 from semisvm.tables.informative import find_informative
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
+from semisvm.tables.kinds import (
+    HASHED,
+    NUMERIC,
+    RECOGNISED,
+    TEXT,
+    TYPES,
+    VECTOR,
+    columns_by_type,
+    find_kind,
+    is_array,
+)
+from semisvm.tables.row_vectors import SUFFIX, encode_texts
 from semisvm.tables.table import Table, holds_vectors
-from semisvm.tables.text_blocks import HASHED, STOP_WORDS, HashedTextBlock, TextBlock, as_tokens
-from semisvm.tables.vector_columns import SUFFIX, encode_texts
+from semisvm.tables.text_columns import TextBlock
+from semisvm.tables.words import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
-KINDS = (TEXT, NUMERIC, CATEGORICAL)
+GIVEN = ("text", "numeric", "categorical")
+"""Parameters that name columns of a kind."""
 ZERO_WEIGHT = "its weight is zero"
-RESTORERS: dict[str, Any] = {
-    TEXT: TextBlock.restore,
-    NUMERIC: NumericBlock.restore,
-    CATEGORICAL: CategoricalBlock.restore,
-    HASHED: HashedTextBlock.restore,
-    VECTOR: VectorBlock.restore,
-    TIME: TimeBlock.restore,
-}
 
 
 class ColumnFeatures(TransformerMixin, BaseEstimator):
@@ -51,10 +46,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       values have an indicator. All of them are one block.
     - Categories: one indicator per level. Levels that are rare share one; levels that were
       not seen in training, and missing ones, have none. All of them are one block.
-    - Dates and times, also as text in ISO 8601: the time that has passed, the place in the year and
-      in the day as sine and cosine, and the day of the week, all standardised. Parts that do not
-      vary are left out. A missing one counts as the mean, and has an indicator. Every column is a
-      block of its own.
+    - Dates and times, as text in ISO 8601 or like 31.12.2025 too: the time that has passed, the
+      place in the year and in the day as sine and cosine, and the day of the week, all
+      standardised. Parts that do not vary are left out. A missing one counts as the mean, and has
+      an indicator. Every column is a block of its own.
     - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
       two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
       column is a block of its own.
@@ -300,7 +295,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     def is_coordinate(self) -> NDArray[np.bool_]:
         """Return which features are coordinates of vectors, shape (d,)."""
         check_is_fitted(self)
-        kinds = [isinstance(block, VectorBlock) for block in self.blocks_]
+        kinds = [block.kind == VECTOR for block in self.blocks_]
         return np.repeat(kinds, [block.width() for block in self.blocks_])
 
     def kept_words(self, count: int = 10) -> dict[str, dict[str, Any]]:
@@ -333,14 +328,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             Number of rows of the fit, if the rows are some of them. A word then counts as known
             only if it would be without this row, as for rows that come later.
         """
-        found = [
-            block.count_unknown(table, self.min_df, n_fitted)
-            for block in self.blocks_
-            if isinstance(block, CategoricalBlock | TextBlock)
-        ]
-        if not found:
+        found = [block.count_unknown(table, self.min_df, n_fitted) for block in self.blocks_]
+        counted = [parts for parts in found if parts is not None]
+        if not counted:
             return None
-        unknown, total = (np.sum(parts, axis=0) for parts in zip(*found, strict=True))
+        unknown, total = (np.sum(parts, axis=0) for parts in zip(*counted, strict=True))
         return np.asarray(unknown / np.maximum(total, 1.0))
 
     @property
@@ -355,7 +347,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
     def _given(self) -> dict[str, str]:
         given: dict[str, str] = {}
-        for kind in KINDS:
+        for kind in GIVEN:
             for name in getattr(self, kind) or ():
                 if given.setdefault(name, kind) != kind:
                     raise ValueError(
@@ -408,7 +400,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
                 raise ValueError("words=False is for texts that are encoded: give an encoder.")
             return []
         check_encoder(self.encoder)
-        found = columns_by_kind(kinds)[TEXT]
+        found = [name for name, kind in kinds.items() if kind == TEXT]
         if not found:
             raise DataError(
                 "no column looks like text, so there is nothing to encode: name one with text=.",
@@ -443,8 +435,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     def _find_factors(self, table: Table, kinds: Mapping[str, str]) -> dict[str, float]:
         """Return the factors of columns, after a check."""
         given = dict(self.column_weights or {})
+        of_any_kind = {one.kind for one in RECOGNISED}
         for name, factor in given.items():
-            if not any(name in known for known in (table.columns, kinds, (*KINDS, VECTOR, TIME))):
+            if not any(name in known for known in (table.columns, kinds, of_any_kind)):
                 raise missing_column(name, table.names, table.path)
             check_real(f"the weight of {name!r}", factor, at_least=0.0)
         # a column that is called like a kind means itself
@@ -455,7 +448,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         """Return p-values of columns to raise: not where a factor was given, or nothing is wide."""
         if y is not None and len(y) != len(table):
             raise ValueError(f"there are {len(y)} labels for {len(table)} rows.")
-        if self.raised == 0.0 or {*kinds.values()} <= {*SINGLE}:
+        if self.raised == 0.0 or all(TYPES[kind].is_single for kind in kinds.values()):
             return {}
         given = {*(self.column_weights or {})}
         of_kinds = given - {*table.columns}
@@ -478,36 +471,25 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return list(found.values())
 
     def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
-        of = columns_by_kind(kinds)
-        blocks: list[Block] = []
-        parts = []
-        for name in of[TEXT]:
-            block, part = TextBlock.fit(table, name, **self._words(), **self._limits())
-            blocks.append(block)
-            parts.append(part)
-        rest = self._hashed(of[HASHED])
-        rest += [NumericBlock.fit(table, part) for part in self._parted(of[NUMERIC])]
-        levels = (self.min_count, self.max_levels)
-        for part in self._parted(of[CATEGORICAL]):
-            rest.append(CategoricalBlock.fit(table, part, *levels))
-        rest += [TimeBlock.fit(table, name) for name in of[TIME]]
-        rest += [VectorBlock.fit(table, name) for name in of[VECTOR]]
-        return blocks + rest, parts + [block.matrix(table) for block in rest]
+        options = self._options()
+        fitted = [
+            one.fit(table, names, options)
+            for one, columns in columns_by_type(kinds).items()
+            for names in (self._parted(columns) if one.shared else [[name] for name in columns])
+        ]
+        return [block for block, _ in fitted], [part for _, part in fitted]
 
-    def _words(self) -> dict[str, Any]:
-        """Return what a word is."""
+    def _options(self) -> BlockOptions:
+        """Return what the types of columns are fitted with."""
         words = {"ngram_range": tuple(self.ngram_range), "analyzer": self.analyzer}
         stopped = as_tokens(self.stop_words, self.analyzer)
-        return words if stopped is None else {**words, STOP_WORDS: stopped}
-
-    def _limits(self) -> dict[str, Any]:
-        """Return which words are features."""
-        limits = ("min_df", "max_df", "max_features")
-        return {name: getattr(self, name) for name in limits}
-
-    def _hashed(self, columns: list[str]) -> list[Block]:
-        width = self.hash_columns or 0
-        return [HashedTextBlock.of(name, width, **self._words()) for name in columns]
+        return BlockOptions(
+            words if stopped is None else {**words, STOP_WORDS: stopped},
+            {name: getattr(self, name) for name in ("min_df", "max_df", "max_features")},
+            self.hash_columns or 0,
+            self.min_count,
+            self.max_levels,
+        )
 
     def _join(self, parts: Iterable[Any]) -> Any:
         kept, scales = np.dtype(self.dtype), self.scales_.tolist()
@@ -522,121 +504,3 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         scaled = [sparse.csr_matrix(part) * s for part, s in zip(parts, scales, strict=True)]
         together = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=kept)
         return together if self.sparse_output else together.toarray()
-
-    def to_state(self) -> tuple[State, Arrays]:
-        """Return what restores the fitted transformer: data for JSON, and arrays by name."""
-        check_is_fitted(self)
-        if self.encoder is not None and not isinstance(self.encoder, str):
-            raise ValueError(
-                "a model whose encoder is a function cannot be saved in a model file, which has no "
-                "code: pickle or joblib can store it, if they can store the function."
-            )
-        arrays: Arrays = {"scales": self.scales_}
-        blocks = []
-        for k, block in enumerate(self.blocks_):
-            state, parts = block.state()
-            blocks.append({"kind": block.kind, **state})
-            arrays.update({f"{k}.{name}": part for name, part in parts.items()})
-        parameters = self.get_params()
-        if self.sparse_output:
-            del parameters["sparse_output"]  # files had no such entry before there was a choice
-        # what y is read with is of no use to new rows
-        del parameters["unlabeled"]
-        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised", "encoder"):
-            if parameters[name] is None:
-                del parameters[name]
-        if self.words:
-            del parameters["words"]
-        if self.column_weights is not None:
-            pairs = self.column_weights.items()
-            parameters["column_weights"] = {name: float(factor) for name, factor in pairs}
-        parameters["dtype"] = np.dtype(self.dtype).name
-        parameters["ngram_range"] = list(self.ngram_range)
-        for name in {*KINDS, "features", STOP_WORDS} & parameters.keys():
-            value = parameters[name]
-            parameters[name] = value if value is None or isinstance(value, str) else list(value)
-        state = {
-            "parameters": parameters,
-            "kinds": list(self.kinds_.items()),
-            "notes": list(self.notes_),
-            "blocks": blocks,
-        }
-        if self.informative_:
-            state["informative"] = dict(self.informative_)
-        if self.encoded_:
-            state["encoded"] = list(self.encoded_)
-            assert self.fingerprint_ is not None
-            arrays["fingerprint"] = self.fingerprint_
-        return state, arrays
-
-    def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Return whether a state is that of features that compute the same columns."""
-        own, ours = self.to_state()
-        keys = ("kinds", "blocks")
-        # as they are after a way through JSON
-        plain = [json.loads(json.dumps([one.get(key) for key in keys])) for one in (own, state)]
-        if plain[0] != plain[1] or ours.keys() != arrays.keys():
-            return False
-        return all(np.array_equal(ours[name], arrays[name]) for name in ours)
-
-    @classmethod
-    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore a fitted transformer, which computes the same matrices bit for bit.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If the state is not one that `to_state` returns.
-        """
-        parameters = dict(state["parameters"])
-        parameters["dtype"] = np.dtype(parameters["dtype"])
-        parameters["ngram_range"] = tuple(parameters["ngram_range"])
-        features = cls(**parameters)
-        own: dict[str, Arrays] = {}
-        for name, array in arrays.items():
-            part, _, rest = name.partition(".")
-            own.setdefault(part, {})[rest] = array
-        blocks = [
-            RESTORERS[block["kind"]](block, own.get(str(k), {}))
-            for k, block in enumerate(state["blocks"])
-        ]
-        features.blocks_ = blocks
-        features.scales_ = arrays["scales"]
-        if features.scales_.shape != (len(blocks),):
-            raise ValueError("the blocks and their scales differ in number.")
-        features.kinds_ = dict(state["kinds"])
-        read = [(column, block.kind) for block in blocks for column in block.columns]
-        if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
-            raise ValueError("the columns of the features and their kinds differ.")
-        features.informative_ = dict(state.get("informative", {}))
-        features.notes_ = list(state["notes"])
-        features.n_features_out_ = sum(block.width() for block in blocks)
-        features.encoded_ = list(state.get("encoded", []))
-        features.fingerprint_ = arrays.get("fingerprint")
-        features._check_encoded()
-        return features
-
-    def _check_encoded(self) -> None:
-        """Raise if the columns of a state that are encoded, and the encoder, do not fit."""
-        if not self.encoded_:
-            return
-        check_encoder(self.encoder)
-        of = {block.columns[0]: block.width() for block in self.blocks_ if block.kind == VECTOR}
-        width = None if self.fingerprint_ is None else self.fingerprint_.shape[-1]
-        if any(of.get(name + SUFFIX) != width for name in self.encoded_):
-            raise ValueError("the columns that are encoded are not among the features.")
-
-
-def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the columns of every kind, in order."""
-    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, TIME, VECTOR)}
-
-
-def is_dense(kinds: Mapping[str, str]) -> bool:
-    """Return whether all columns are numbers, times or vectors: hardly an entry is zero."""
-    return set(kinds.values()) <= {NUMERIC, TIME, VECTOR}
-
-
-def is_array(kinds: Mapping[str, str]) -> bool:
-    """Return whether features in memory are an array: those of vectors, perhaps with numbers."""
-    return is_dense(kinds) and VECTOR in kinds.values()

@@ -55,6 +55,11 @@ matrix of numbers of shape (n, d), RowsOnDisk, or path of a file
 
 def _refuse_cells(X: Any) -> None:
     """Refuse an array whose cells are no numbers, with what to give instead."""
+    if X.ndim == 0:
+        kind = type(X[()]).__name__
+        raise TypeError(f"X is one {kind}: give a list, an array, a data frame or a path.")
+    if X.dtype.names is not None:
+        raise TypeError("X is an array of records: give a data frame of them, pandas.DataFrame(X).")
     if X.dtype.kind not in "OU" or X.ndim > 2:
         return
     if X.ndim == 1 and any(isinstance(cell, Mapping) for cell in X):
@@ -192,9 +197,32 @@ def _vectors(native: Any) -> Column | None:
         native = native.to_arrow() if _has_pyarrow() else native
     if not type(native).__module__.startswith("pyarrow"):
         return None
-    from semisvm.tables.parquet import arrow_vectors
-
     return arrow_vectors(native)
+
+
+def arrow_vectors(cells: Any) -> Column | None:
+    """Return lists of numbers, all of one length, as an array; a missing one is NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(cells, pa.ChunkedArray):
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else cells.combine_chunks()
+    if isinstance(cells.type, pa.BaseExtensionType):  # tensors of a fixed shape are such lists
+        cells = cells.storage
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_kind(cells.type) for is_kind in kinds):
+        return None
+    inner = cells.type.value_type
+    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells))).to_pylist()
+    if not (pa.types.is_integer(inner) or pa.types.is_floating(inner)) or len(lengths) != 1:
+        return None
+    flat = cells.flatten()  # which leaves out lists that are missing
+    if flat.null_count or not lengths[0]:
+        return None
+    values = np.full((len(cells), lengths[0]), np.nan)
+    present = np.asarray(cells.is_valid())
+    values[present] = np.asarray(flat.cast(pa.float64(), safe=False)).reshape(-1, lengths[0])
+    return values
 
 
 def _has_pyarrow() -> bool:

@@ -33,8 +33,7 @@ from scipy.stats import false_discovery_control, rankdata
 
 from semisvm.designs.validation import is_sparse
 from semisvm.labels.partial import is_unlabeled, label_array
-from semisvm.tables.column_shares import SINGLE
-from semisvm.tables.kinds import NUMERIC, TIME, read_times
+from semisvm.tables.kinds import TYPES
 from semisvm.tables.table import Table
 
 LEVEL = 1e-3
@@ -73,7 +72,7 @@ def find_informative(
     found : dict of float
         The p-value of each column that passes.
     """
-    tested = [name for name, kind in kinds.items() if kind in SINGLE]
+    tested = [name for name, kind in kinds.items() if TYPES[kind].is_single]
     if not tested or y is None or np.ndim(y) != 1:
         return {}
     rows, codes = _labeled_rows(y, unlabeled)
@@ -84,7 +83,7 @@ def find_informative(
     together = np.zeros_like(classes)
     alone = []
     for name in tested:
-        own = _products(_coordinates(_values(some, name, kinds[name])))
+        own = _products(_coordinates(TYPES[kinds[name]].values(some, name)))
         alone.append(_p_value(own, classes))
         together += own / (np.linalg.norm(own) or 1.0)
     best = min(_p_value(together, classes), len(tested) * min(alone))
@@ -102,13 +101,6 @@ def _labeled_rows(y: Any, unlabeled: Any) -> tuple[NDArray[np.intp], NDArray[np.
     codes = np.unique(classes, return_inverse=True)[1]
     kept = np.bincount(codes, minlength=1)[codes] > 1
     return rows[kept], codes[kept]
-
-
-def _values(table: Table, name: str, kind: str) -> NDArray[Any]:
-    """Return numbers, words, or the parts of times, of which each is a number."""
-    if kind == NUMERIC:
-        return table.numbers(name)
-    return read_times(table, name) if kind == TIME else np.array(table.levels(name))
 
 
 def p_value(values: Any, codes: NDArray[np.intp]) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from semisvm.tables.errors import DataError, missing_column
+from semisvm.tables.formats import FORMATS
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
@@ -24,13 +25,16 @@ OTHER_SPREADSHEETS = {
 PROTECTED = "EncryptedPackage".encode("utf-16-le")
 """Name of the part that holds an Excel file with a password."""
 FOREIGN = {
+    **{
+        sign: f"{what}; use format={of.name!r}"
+        for of in FORMATS.values()
+        for sign, what in of.signs
+    },
     ZIP: "a zip archive (perhaps a damaged Excel file); unpack it, or export it as CSV",
-    b"PAR1": "a Parquet file; use format='parquet'",
     OLD_EXCEL: "an old Excel file (.xls); save it as .xlsx or CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
-    b"\x93NUMPY": "a .npy array; use format='npz'",
 }
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -65,6 +69,7 @@ class Options:
     n_features: int | None = None
     max_columns: int | None = None
     chunk_rows: int | None = None
+    labels_apart: bool = False
     absent: bool = False
     seen: Seen | None = None
 

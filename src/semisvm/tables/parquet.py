@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from semisvm.tables.errors import DataError, in_short, require
+from semisvm.tables.frames import arrow_vectors
 from semisvm.tables.opening import Options
 from semisvm.tables.table import Column, Table, make_table
 from semisvm.tables.writing import write_bytes
@@ -90,31 +91,6 @@ def _column(cells: Any) -> Column:
     if vectors is not None:
         return vectors
     return list(cells.to_pylist())
-
-
-def arrow_vectors(cells: Any) -> Column | None:
-    """Return lists of numbers, all of one length, as an array; a missing one is NaN."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(cells, pa.ChunkedArray):
-        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else cells.combine_chunks()
-    if isinstance(cells.type, pa.BaseExtensionType):  # tensors of a fixed shape are such lists
-        cells = cells.storage
-    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    if not any(is_kind(cells.type) for is_kind in kinds):
-        return None
-    inner = cells.type.value_type
-    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells))).to_pylist()
-    if not (pa.types.is_integer(inner) or pa.types.is_floating(inner)) or len(lengths) != 1:
-        return None
-    flat = cells.flatten()  # which leaves out lists that are missing
-    if flat.null_count or not lengths[0]:
-        return None
-    values = np.full((len(cells), lengths[0]), np.nan)
-    present = np.asarray(cells.is_valid())
-    values[present] = np.asarray(flat.cast(pa.float64(), safe=False)).reshape(-1, lengths[0])
-    return values
 
 
 @contextmanager

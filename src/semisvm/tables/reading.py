@@ -2,51 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from semisvm.designs.disk import RowsOnDisk, open_rows
 from semisvm.designs.disk_header import RowsError
-from semisvm.tables.array_files import is_npy, load_array, read_npz
+from semisvm.tables.array_files import is_npy, load_array
 from semisvm.tables.errors import DataError
-from semisvm.tables.excel import read_excel
+from semisvm.tables.formats import EXCEL, FORMATS, ROWS, SUFFIXES, TABLES, load
 from semisvm.tables.labels import Labels, array_labels, read_labels
 from semisvm.tables.opening import CHUNK_ROWS, Options, is_workbook, open_text
-from semisvm.tables.parquet import read_parquet
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.text_tables import read_delimited, read_json_lines
 from semisvm.text import did_you_mean
-
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".dat": "svmlight",
-    ".txt": "svmlight",
-    ".npz": "npz",
-    ".npy": "npz",
-}
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx", "svmlight", "npz", "rows")
-ROWS, EXCEL = "rows", "xlsx"
-TABLE_READERS: dict[str, Callable[[str | Path, Options], Iterator[Table]]] = {
-    "csv": partial(read_delimited, delimiter=","),
-    "tsv": partial(read_delimited, delimiter="\t"),
-    "jsonl": read_json_lines,
-    "parquet": read_parquet,
-    EXCEL: read_excel,
-}
-TABLES = tuple(TABLE_READERS)
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
@@ -157,13 +124,12 @@ def read(
         n_features=n_features,
         max_columns=max_columns,
     )
-    kind = find_format(path, format)
     if labels_file is None:
-        return _whole(path, kind, options)
+        return read_whole(path, format, options)
     if label is not None:
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
-    data = _whole(path, kind, options, labels_apart=True)
-    marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
+    data = read_whole(path, format, replace(options, labels_apart=True))
+    marker = unlabeled if unlabeled is not None or isinstance(data, Table) else "0"
     labels, words = read_labels_file(labels_file, replace(options, unlabeled=marker))
     return replace(data, labels=_as_many(labels, data, labels_file), missing_words=words)
 
@@ -234,39 +200,29 @@ def read_chunks(
         absent=absent,
         seen=seen,
     )
-    return _pieces(path, find_format(path, format), options)
+    return read_pieces(path, format, options)
 
 
-def _whole(
-    path: str | Path, kind: str, options: Options, labels_apart: bool = False
-) -> Table | MatrixData:
-    (whole,) = _pieces(path, kind, options, labels_apart)
+def read_whole(path: str | Path, format: str | None, options: Options) -> Table | MatrixData:
+    """Do what `read` does, without a file of labels."""
+    (whole,) = read_pieces(path, format, options)
     return whole
 
 
-def _pieces(
-    path: str | Path, kind: str, options: Options, labels_apart: bool = False
+def read_pieces(
+    path: str | Path, format: str | None, options: Options
 ) -> Iterator[Table | MatrixData]:
+    """Read a file in pieces, or in one if the options have no ``chunk_rows``."""
+    kind = find_format(path, format)
     if options.sheet is not None and kind != EXCEL:
         raise DataError(f"a {kind} file has no sheets, so leave out the sheet.", path)
-    if kind in TABLE_READERS:
-        return TABLE_READERS[kind](path, options)
-    if options.label is not None and kind == ROWS:
-        raise DataError(
-            "these rows have their labels from the conversion, so leave out the label.", path
-        )
-    if options.label is not None:
-        raise DataError(f"a {kind} file has no named columns, so leave out the label.", path)
-    if kind == ROWS:
-        return read_stored(path, options)
-    if kind == "npz":
-        wanted = options.chunk_rows is None and not labels_apart
-        return read_npz(path, options, with_labels=wanted)
-    if options.columns is not None and options.chunk_rows:
-        raise DataError(f"a {kind} file is a matrix without named columns, which are needed.", path)
-    from semisvm.tables.svmlight import read_svmlight
-
-    return read_svmlight(path, options, blank_rows=labels_apart)
+    found = FORMATS[kind]
+    if options.label is not None and not found.is_table:
+        why = f"a {kind} file has no named columns"
+        if kind == ROWS:
+            why = "these rows have their labels from the conversion"
+        raise DataError(f"{why}, so leave out the label.", path)
+    return load(found.reader)(path, options)
 
 
 def read_labels_file(path: str | Path, options: Options) -> tuple[Labels, dict[str, int]]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from semisvm.designs.validation import is_sparse
+from semisvm.tables.row_vectors import vector_texts
 from semisvm.tables.table import MatrixData, Table, holds_vectors
-from semisvm.tables.vector_columns import vector_texts
 
 DIGEST = 12
 """Bytes of a hash: among a million rows two are alike with a chance of 1e-17."""

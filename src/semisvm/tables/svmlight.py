@@ -56,9 +56,7 @@ class Block:
         return self.labeled == kernels.LABELED
 
 
-def read_svmlight(
-    path: str | Path, options: Options, *, blank_rows: bool = False
-) -> Iterator[MatrixData]:
+def read_svmlight(path: str | Path, options: Options) -> Iterator[MatrixData]:
     """Read an svmlight file, whole or block by block.
 
     Parameters
@@ -66,11 +64,14 @@ def read_svmlight(
     path : str or Path
     options : Options
         With ``chunk_rows`` the blocks of the file come one after the other, each of some
-        megabytes; then ``n_features`` and ``zero_based`` must be known.
-    blank_rows : bool, default=False
-        Whether a blank line is a row of zeros, as in files without labels.
+        megabytes; then ``n_features`` and ``zero_based`` must be known. If the labels are apart, a
+        blank line is a row of zeros.
     """
-    blocks = read_blocks(path, options, blank_rows)
+    if options.columns is not None and options.chunk_rows:
+        raise DataError(
+            "an svmlight file is a matrix without named columns, which are needed.", path
+        )
+    blocks = read_blocks(path, options, options.labels_apart)
     if options.chunk_rows:
         if options.n_features is None or options.zero_based == "auto":
             raise ValueError("reading in chunks needs n_features and zero_based.")

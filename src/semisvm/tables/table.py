@@ -266,7 +266,7 @@ class MatrixData:
     missing_words : dict of int
         As that of a `Table`.
     made_by : tuple (state, arrays), optional
-        The features that made the matrix from columns, as ``ColumnFeatures.to_state`` returns them.
+        The features that made the matrix from columns, as `feature_states.state_of` returns them.
     """
 
     X: Any

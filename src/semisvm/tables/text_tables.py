@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -96,6 +97,10 @@ def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterat
         names = column_names(header, path)
         wanted = options.wanted(names, path)
         yield from _tables(rows, names, wanted, path, options)
+
+
+read_csv = partial(read_delimited, delimiter=",")
+read_tsv = partial(read_delimited, delimiter="\t")
 
 
 def _empty_message(text: Iterable[str]) -> str:

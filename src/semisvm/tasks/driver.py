@@ -7,16 +7,28 @@ call costs no more than a call of a method.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, TypeVarTuple, cast
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Design, Floats, Index, RowList, Workers, make_design
-from semisvm.labels.weights import has_weights
+from semisvm.designs.vectors import add
+from semisvm.labels.weights import has_weights, of_rows
 from semisvm.losses import SMOOTH_LOSSES
-from semisvm.tasks.operations import AllBlocks, Call, Run, operation, operations_of, run_on, stacked
+from semisvm.tasks.operations import (
+    EVERYTHING,
+    AllBlocks,
+    Call,
+    Run,
+    operation,
+    operations_of,
+    run_on,
+    stacked,
+)
+from semisvm.tasks.samples import places_of, spans_of, within
 
 Codes = NDArray[np.intp]
 # Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
@@ -70,8 +82,59 @@ class Block(ABC):
         self.n_unlabeled = n_unlabeled
         self.mass = mass
         self.evidence = evidence
-        # the rows with costs
-        self._rows: RowList = design.all_rows
+        # what a sample is taken of
+        self._whole = (design, self.unlabeled, mass, evidence)
+        self._clear()
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Begin with a state in which nothing is known but the rows."""
+
+    # A sample ------------------------------------------------------------------------------
+
+    @operation(sets=EVERYTHING, weights="unknown", combine=sum)
+    def take_rows(self, spans: Index | None) -> float:
+        """Go on with some of the unlabelled rows, and with all labelled ones; state is lost.
+
+        Rows keep their numbers, and vectors over rows their length: nothing is copied.
+
+        Parameters
+        ----------
+        spans : array of shape (k, 2), optional
+            From which unlabelled row to before which one, ascending; None for all rows.
+
+        Returns
+        -------
+        mass : float
+            For how many rows they count.
+        """
+        design, unlabeled, mass, evidence = self._whole
+        if spans is not None:
+            places = places_of(spans)
+            unlabeled, mass = unlabeled[places], np.asarray(of_rows(mass, places))
+            evidence = None if evidence is None else evidence[places]
+            design = design.only(np.sort(np.concatenate([self.labeled, unlabeled])))
+        self.design, self.unlabeled, self.mass, self.evidence = design, unlabeled, mass, evidence
+        self._clear()
+        return float(mass.sum()) if self.has_weights else len(unlabeled)
+
+    @operation(reads="sample", changes="sample")
+    def set_number(self, n_unlabeled: int) -> None:
+        """Set for how many rows the unlabelled rows of all blocks count."""
+        self.n_unlabeled = n_unlabeled
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether rows are missing."""
+        return self.design is not self._whole[0]
+
+    def _add_step(self, scores: Floats, t: float, step: Floats) -> None:
+        """Move scores along a step, those of all rows or of a sample."""
+        if self.is_sample:
+            index = self.design.all_rows.index
+            scores[index] += t * step[index]
+        else:
+            add(scores.reshape(-1), t, step.reshape(-1))
 
     @property
     @abstractmethod
@@ -100,8 +163,8 @@ class Block(ABC):
 
     @property
     def work(self) -> int:
-        """Number of entries that a pass over the rows reads."""
-        return self.design.all_rows.work
+        """Number of entries that a pass over the rows reads, of which a sample may be taken."""
+        return self._whole[0].all_rows.work
 
     @property
     def bias(self) -> float:
@@ -214,6 +277,11 @@ class Rows(Generic[B]):
         self.all: B = blocks[0] if run is None else cast(B, AllBlocks(self.kind, run))
         self.workers: Workers = blocks[0].workers
         self._labeled: tuple[Design, RowList] | None = None
+        # the size of the sample, and whether it is that of the other rows
+        self.sample_at_hand: tuple[int | None, bool] = None, False
+        # brings unlabelled rows, by position, and all labelled ones into this process, if few
+        self.gather: Callable[[Index], B | None] | None = None
+        self._here: dict[tuple[int, bool], Self] = {}
         # vectors over weights that solvers have no use for at the moment
         self.spare: list[Floats] | None = [] if self._keeps_vectors else None
 
@@ -236,6 +304,66 @@ class Rows(Generic[B]):
         combined: R = declared.combined(self._run(Call(declared.name, (), arguments)))
         return combined
 
+    def take_sample(self, size: int | None, *, others: bool = False) -> Self:
+        """Go on with a sample of the unlabelled rows of all blocks, or with all rows again.
+
+        Nothing else of the state of the blocks is left; it stays if this is the sample at hand.
+        ``others`` are a sample without any of its rows. Samples of remote rows that are small are
+        brought here, and the blocks stay as they are.
+        """
+        if (size, others) == self.sample_at_hand:
+            return self
+        sizes, total = self._of_all
+        if size is not None and not 0 < size <= sum(sizes):
+            raise ValueError(f"a sample of {size} rows of {sum(sizes)}")
+        here = None if size is None else self.brought(size, others=others)
+        if here is not None:
+            return here
+        self.sample_at_hand = size, others
+        spans: list[Index | None] = [None] * len(sizes)
+        if size is not None:
+            spans = list(within(spans_of(sum(sizes), size, others=others), sizes))
+        mass = self.with_each(self.kind.take_rows, [(own,) for own in spans])
+        n = total if size is None else max(round(mass), 1)
+        self.all.set_number(n)
+        if not isinstance(self.blocks[0], Block):
+            lengths = [
+                length if own is None else len(places_of(own))
+                for own, length in zip(spans, sizes, strict=True)
+            ]
+            self.blocks = [
+                replace(cast(Any, block), unlabeled=range(length), n_unlabeled=n)
+                for block, length in zip(self.blocks, lengths, strict=True)
+            ]
+        return self
+
+    def brought(self, size: int, *, others: bool = False) -> Self | None:
+        """Return a sample of remote rows in this process; None if that cannot be."""
+        if self.gather is None:
+            return None
+        found = self._here.get((size, others))
+        if found is None:
+            block = self.gather(places_of(spans_of(sum(self._of_all[0]), size, others=others)))
+            if block is None:
+                return None
+            found = type(self)([block])
+            found.sample_at_hand = size, others
+            # the smallest one serves for products with the curvature
+            least = min((known for known, _ in self._here), default=size)
+            keep = {(least, False), (size, False)}
+            self._here = {key: rows for key, rows in self._here.items() if key in keep}
+            self._here[size, others] = found
+        return found
+
+    def sample_curvature(self, size: int) -> None:
+        """Have a sample of the unlabelled rows at hand stand for all in the next products."""
+        lengths = [len(block.unlabeled) for block in self.blocks]
+        n = sum(lengths)
+        if size >= n:
+            return
+        spans = within(spans_of(n, size), lengths)
+        self.with_each(self.kind.sample_curvature, [(own, n / size) for own in spans])
+
     @property
     def n_labeled(self) -> int:
         """Number of rows with a label."""
@@ -245,6 +373,26 @@ class Rows(Generic[B]):
     def n_unlabeled(self) -> int:
         """Number of rows without a label, or the sum of their masses."""
         return self.blocks[0].n_unlabeled
+
+    @property
+    def sampled(self) -> int | None:
+        """Size of the sample at hand; None for all rows."""
+        return self.sample_at_hand[0]
+
+    @property
+    def n_unlabeled_of_all(self) -> int:
+        """The same without a sample."""
+        return self._of_all[1]
+
+    @property
+    def n_free_rows(self) -> int:
+        """Number of rows without a label, whatever their mass, of which a sample may be taken."""
+        return sum(self._of_all[0])
+
+    @cached_property
+    def _of_all(self) -> tuple[list[int], int]:
+        """Rows without a label per block, and for how many all of them count, without a sample."""
+        return [len(block.unlabeled) for block in self.blocks], self.n_unlabeled
 
     @property
     def has_weights(self) -> bool:

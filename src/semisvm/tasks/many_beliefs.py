@@ -31,7 +31,7 @@ from semisvm.designs import Floats, Index
 from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of, gibbs
 from semisvm.label_steps.entropic import second_moments
 from semisvm.label_steps.transportation import Labels, balance_gathered
-from semisvm.labels.weights import Counts
+from semisvm.labels.weights import Counts, of_rows
 from semisvm.tasks import _kernels as kernels
 from semisvm.tasks.driver import Rows
 from semisvm.tasks.many_scores import NO_SCORES, ManyScoredRows
@@ -42,9 +42,14 @@ class ManyScoreBlock(ManyScoredRows):
     """Some rows with one score per class: the weight step, hard labels, and soft labels."""
 
     # how the beliefs respond: the slopes of the costs, the step's scores, the responses, 1/(uT)
-    _slopes: Floats = NO_SCORES
-    _moved: Floats = NO_SCORES
-    _softness: float = 0.0
+    _slopes: Floats
+    _moved: Floats
+    _softness: float
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._slopes = self._moved = NO_SCORES
+        self._softness = 0.0
 
     @operation(reads="table", sets="beliefs", combine=(sum, sum))
     def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:
@@ -113,7 +118,7 @@ class ManyScoreBlock(ManyScoredRows):
 
     # How beliefs respond -------------------------------------------------------------------
 
-    @operation(reads="scores beliefs", sets="response", combine=sum)
+    @operation(reads="scores beliefs", sets="curved response", combine=sum)
     def respond(self, temperature: float, lam: float) -> Floats | None:
         """Prepare products with the reduced Hessian at the beliefs.
 
@@ -122,6 +127,7 @@ class ManyScoreBlock(ManyScoredRows):
         array of shape (m, m), or None if the loss has no slopes of the gaps
             Sum of C_j = diag(p_j) - p_j p_j^T, by mass.
         """
+        self._some = None
         if self._smooth.label_slopes is None:
             return None
         self._slopes = np.empty_like(self._p)
@@ -131,50 +137,68 @@ class ManyScoreBlock(ManyScoredRows):
         sums = self._p.sum(axis=0) if not self.has_weights else self.mass @ self._p
         return np.diag(sums) - second_moments(self._p, self.mass)
 
-    @operation(reads="costs beliefs response", sets="step moved", combine=sum, takes_vector=True)
+    @operation(
+        reads="costs beliefs response curved", sets="step moved", combine=sum, takes_vector=True
+    )
     def respond_to_step(self, p: Floats) -> Floats:
         """Compute the scores of a step; return the sum of C_j G_j ds_j, by class."""
-        self._step = self._scores(p, self._rows)
-        if self._moved.shape != self._p.shape:
-            self._moved = np.empty_like(self._p)
-        part = partial(
-            kernels.respond_to_step, self._p, self._slopes, self.unlabeled, self._step, self._moved
-        )
-        sums: Floats = np.sum(self._by_part(part), axis=0)
-        return self.mass @ self._moved if self.has_weights else sums
+        some, (beliefs, slopes, unlabeled, mass) = self._some, self._respondents()
+        self._step = self._scores(p, self._rows if some is None else some.rows)
+        if self._moved.shape != beliefs.shape:
+            self._moved = np.empty_like(beliefs)
+        part = partial(kernels.respond_to_step, beliefs, slopes, unlabeled, self._step, self._moved)
+        sums: Floats = np.sum(self._by_part(part, len(unlabeled)), axis=0)
+        sums = mass @ self._moved if self.has_weights else sums
+        return sums if some is None else some.factor * sums
 
-    @operation(reads="scores costs beliefs response step moved", sets="step", combine=vectors)
+    def _respondents(self) -> tuple[Floats, Floats, Index, Floats]:
+        """Return beliefs, slopes, numbers and masses of the rows that products take."""
+        if self._some is None:
+            return self._p, self._slopes, self.unlabeled, self.mass
+        at = self._some.places
+        return self._p[at], self._slopes[at], self.unlabeled[at], of_rows(self.mass, at)
+
+    @operation(
+        reads="scores costs beliefs response curved step moved", sets="step", combine=vectors
+    )
     def reduced_curvature(self, prices: Floats, out: Floats | None = None) -> Floats:
         """Multiply the step of `respond_to_step` by the reduced Hessian, as prices move."""
         out = np.empty(self.n_weights) if out is None else out
-        slope, index = self._step, self._rows.index
+        some, (beliefs, slopes, unlabeled, mass) = self._some, self._respondents()
+        rows = self._rows if some is None else some.rows
+        slope, index = self._step, rows.index
         apply = partial(self._smooth.apply, self.scores, self.costs)
-        # in the order of the rows, all of which have costs
+        # in the order of the rows, which are all rows of the design or some of them
+        own = slope if len(index) == len(slope) else slope[index]
         self.design.workers.share(
-            lambda start, stop: apply(index, start, stop, slope[start:stop]),
+            lambda start, stop: apply(index, start, stop, own[start:stop]),
             len(index),
             self.n_classes,
         )
+        if own is not slope:
+            slope[index] = own
         part = partial(
             kernels.subtract,
-            self._p,
-            self._slopes * self.mass[:, None] if self.has_weights else self._slopes,
-            self.unlabeled,
+            beliefs,
+            slopes * mass[:, None] if self.has_weights else slopes,
+            unlabeled,
             self._moved,
             prices,
             self._softness,
             slope,
         )
-        self._by_part(part)
+        self._by_part(part, len(unlabeled))
+        if some is not None:
+            slope[index] *= some.each[:, None]
         self._step = NO_SCORES
-        slopes = self.hierarchy.node_slopes(slope)
-        self.design.pull_back_many(slopes, self._rows, out.reshape(self._shape))
+        node_slopes = self.hierarchy.node_slopes(slope)
+        self.design.pull_back_many(node_slopes, rows, out.reshape(self._shape))
         return out
 
-    def _by_part(self, part: Callable[[int, int], Any]) -> list[Any]:
+    def _by_part(self, part: Callable[[int, int], Any], n_rows: int | None = None) -> list[Any]:
         """Call ``part(start, stop)`` on parts of the unlabelled rows, shared by threads."""
-        work = WORK_PER_ROW * self.n_classes
-        return self.design.workers.share(part, len(self.unlabeled), work)
+        work, n = WORK_PER_ROW * self.n_classes, len(self.unlabeled) if n_rows is None else n_rows
+        return self.design.workers.share(part, n, work)
 
 
 class ManyScoreRows(Rows[ManyScoreBlock]):

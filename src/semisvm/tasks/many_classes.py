@@ -10,7 +10,7 @@ these give, in the sums and in the class counts: see `RowWeights`. It is the cou
 `TwoClassTask` with one score per class.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from semisvm.designs.vectors import dot
 from semisvm.label_steps.entropic import spread
 from semisvm.label_steps.transportation import transport
 from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.partial import prior_counts
 from semisvm.labels.weights import UNIT_WEIGHT, Counts, number_of
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
 from semisvm.solvers import Linearization, State, minimize
@@ -53,6 +54,8 @@ class ManyClassTask(RowsTask):
     recorder : Recorder
     prior : array of shape (m,), optional
         Class shares, of which ``counts`` are rounded.
+    whole : ManyClassTask, optional
+        The task of all rows, if this one has a sample of them.
     """
 
     rows: ManyScoreRows
@@ -62,6 +65,7 @@ class ManyClassTask(RowsTask):
     reg: float
     recorder: Recorder
     prior: Floats | None = None
+    whole: "ManyClassTask | None" = None
 
     @classmethod
     def of(
@@ -104,6 +108,11 @@ class ManyClassTask(RowsTask):
             design, labeled, unlabeled, codes, weight, u, loss.many, hierarchy, mass, evidence
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder, prior)
+
+    def _of_sample(self, rows: ManyScoreRows) -> "ManyClassTask":
+        n, shares = rows.n_unlabeled, self.counts / self.rows.n_unlabeled_of_all
+        whole = np.issubdtype(self.counts.dtype, np.integer)
+        return replace(self, rows=rows, counts=prior_counts(shares, n) if whole else shares * n)
 
     @property
     def shares(self) -> Floats:

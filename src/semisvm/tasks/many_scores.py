@@ -6,12 +6,13 @@ the prices of the classes; beliefs from weights, prices and a temperature.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from semisvm.designs import Design, Floats, Index, RowList
-from semisvm.designs.vectors import add, dot
+from semisvm.designs.base import RowOperator
+from semisvm.designs.vectors import dot
 from semisvm.label_steps.transportation import (
     CostTable,
     Labels,
@@ -32,6 +33,7 @@ from semisvm.tasks.operations import (
     totals,
     vectors,
 )
+from semisvm.tasks.samples import places_of
 
 NO_SCORES = np.empty((0, 0))
 
@@ -43,6 +45,27 @@ def _samples(parts: Sequence[tuple[Floats, Labels, Floats]]) -> tuple[Floats, La
     costs, labels = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
     mass = np.concatenate([np.broadcast_to(mass, len(own)) for _, own, mass in parts])
     return costs, labels, mass
+
+
+class Curved(NamedTuple):
+    """The rows that products with the curvature take, if these are not all.
+
+    Attributes
+    ----------
+    rows : RowList
+        The labelled rows, and a sample of the unlabelled ones.
+    each : array of shape (k,)
+        For how many rows each of them stands.
+    places : array
+        Positions of the sample among the unlabelled rows.
+    factor : float
+        For how many rows each row of the sample stands.
+    """
+
+    rows: RowList
+    each: Floats
+    places: Index
+    factor: float
 
 
 class ManyScoredRows(Block):
@@ -61,11 +84,13 @@ class ManyScoredRows(Block):
     """
 
     STATE: ClassVar = {
+        "sample": ("unlabeled", "mass", "evidence", "n_unlabeled"),
         "scores": ("scores", "_label_costs"),
         "step": ("_step",),
         "costs": ("costs", "_rows"),
         "labels": ("labels",),
         "solved": ("_solved",),
+        "curved": ("_some",),
         "table": ("_table", "_used"),
         "beliefs": ("_p",),
         "response": ("_slopes", "_softness"),
@@ -85,16 +110,22 @@ class ManyScoredRows(Block):
         mass: Floats = UNIT_WEIGHT,
         evidence: Floats | None = None,
     ) -> None:
-        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
         self._codes = codes
         self.loss = loss
         self.hierarchy = hierarchy
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
+
+    def _clear(self) -> None:
+        # the rows with costs
+        self._rows: RowList = self.design.all_rows
         self.scores: Floats = NO_SCORES
-        self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
+        self.labels: Codes = np.zeros(len(self.unlabeled), dtype=np.intp)
         self.costs: Floats = NO_SCORES
         # the labels of the last gradient
         self._solved: Codes = self.labels
         self._step: Floats = NO_SCORES
+        # the rows that products with the curvature take, and for how many rows each stands
+        self._some: Curved | None = None
         self._p: Floats = NO_SCORES
         # costs of all classes for the unlabelled rows, at the scores
         self._label_costs: Floats | None = None
@@ -147,27 +178,30 @@ class ManyScoredRows(Block):
         self.scores = scores
         self._label_costs = None
 
-    @operation(sets="costs")
+    @operation(sets="costs curved")
     def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
         self.costs, self._rows = self._given_costs(), self.design.rows(self.labeled)
+        self._some = None
 
-    @operation(reads="labels", sets="costs solved")
+    @operation(reads="labels", sets="costs curved solved")
     def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled * self.mass
-        self._solved = self.labels
+        self._solved, self._some = self.labels, None
 
-    @operation(reads="beliefs", sets="costs")
+    @operation(reads="beliefs", sets="costs curved")
     def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
+        self._some = None
         self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled * self.mass)[:, None]
 
-    @operation(sets="costs step")
+    @operation(sets="costs curved step")
     def release(self) -> None:
         """Free what only a weight step needs; the next one sets the costs again."""
+        self._some = None
         self.costs = self._step = NO_SCORES
         self._rows = self.design.all_rows
         self.design.free_sums()
@@ -187,7 +221,7 @@ class ManyScoredRows(Block):
         assert isinstance(self.loss, SmoothManyClassLoss)
         return self.loss
 
-    @operation(reads="scores costs", combine=(sum, vectors, sum))
+    @operation(reads="scores costs", sets="curved", combine=(sum, vectors, sum))
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value and gradient of the costs at the scores.
 
@@ -199,7 +233,8 @@ class ManyScoredRows(Block):
         n_active : int
             Number of rows with curvature.
         """
-        slope, evaluate = np.zeros_like(self.scores), self._smooth.evaluate
+        self._some = None
+        slope, evaluate = np.zeros(self.scores.shape), self._smooth.evaluate
         values = self.design.by_block(
             self._rows,
             lambda rows: evaluate(self.scores, self.costs, rows, slope),
@@ -217,20 +252,55 @@ class ManyScoredRows(Block):
         self.design.pull_back_many(slopes, rows, out.reshape(self._shape), add=add)
         return out
 
-    @operation(reads="scores costs", combine=vectors, takes_vector=True)
+    @operation(reads="sample", sets="curved")
+    def sample_curvature(self, spans: Index, factor: float) -> None:
+        """Have a sample of the unlabelled rows stand for all of them in the curvature.
+
+        Parameters
+        ----------
+        spans : array of shape (k, 2)
+            From which unlabelled row to before which one, ascending.
+        factor : float
+            For how many rows each row of the sample stands.
+        """
+        places = places_of(spans)
+        index = np.concatenate([self.labeled, self.unlabeled[places]])
+        each = np.repeat([1.0, factor], [len(self.labeled), len(places)])
+        order = np.argsort(index)
+        self._some = Curved(self.design.rows(index[order]), each[order], places, factor)
+
+    def _curved_rows(self) -> tuple[RowList, RowOperator]:
+        """Return the rows that products with the curvature take, and what is applied to them."""
+        apply: RowOperator = partial(self._smooth.apply, self.scores, self.costs)
+        if self._some is None:
+            return self._rows, apply
+        rows, each = self._some.rows, self._some.each
+
+        def weighed(index: Index, start: int, stop: int, Q: Floats) -> None:
+            apply(index, start, stop, Q)
+            Q[: stop - start] *= each[start:stop, None]
+
+        return rows, weighed
+
+    @operation(reads="scores costs curved", combine=vectors, takes_vector=True)
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of x_i (outer) H_i (x_i P)."""
         out = np.empty(p.shape) if out is None else out
-        operator = self.hierarchy.between(partial(self._smooth.apply, self.scores, self.costs))
+        rows, apply = self._curved_rows()
         P, into = p.reshape(self._shape), out.reshape(self._shape)
-        self.design.curvature_many(P, operator, self._rows, into)
+        self.design.curvature_many(P, self.hierarchy.between(apply), rows, into)
         return out
 
-    @operation(reads="costs", combine=vectors)
+    @operation(reads="costs curved", combine=vectors)
     def column_scales(self) -> Floats:
         """Bound the diagonal of the curvature by that of least squares."""
-        total, scale = self.costs.sum(axis=1), np.empty(self.design.n_weights)
-        self.design.column_scales(total, self._rows, scale)
+        rows, scale = self._rows, np.empty(self.design.n_weights)
+        if self._some is None:
+            total = self.costs.sum(axis=1)
+        else:
+            rows, total = self._some.rows, np.zeros(self.design.n_rows)
+            total[rows.index] = self.costs[rows.index].sum(axis=1) * self._some.each
+        self.design.column_scales(total, rows, scale)
         return np.repeat(scale, self.hierarchy.n_nodes)
 
     @operation(reads="costs", sets="step", takes_vector=True, weights="step")
@@ -255,7 +325,7 @@ class ManyScoredRows(Block):
     @operation(reads="scores step", changes="scores", weights="moved")
     def move(self, t: float) -> None:
         """Move along the step."""
-        add(self.scores.reshape(-1), t, self._step.reshape(-1))
+        self._add_step(self.scores, t, self._step)
         self._label_costs = None
 
     @operation(
@@ -315,6 +385,12 @@ class ManyScoredRows(Block):
             if self.evidence is not None:
                 self._label_costs += self.evidence
         return self._label_costs
+
+    @operation(combine=max)
+    def forbids(self) -> bool:
+        """Return whether some rows may not have every class."""
+        evidence = self._whole[3]
+        return evidence is not None and not bool(np.isfinite(evidence).all())
 
     @operation(reads="scores", sets="table")
     def open_table(self, used: Index) -> int:
@@ -407,7 +483,7 @@ class ManyScoredRows(Block):
             return None
         given, switched, _, rows = found
         # value and slopes are linear in the costs
-        costs, missing = np.zeros_like(self.scores), np.zeros_like(self.scores)
+        costs, missing = np.zeros(self.scores.shape), np.zeros(self.scores.shape)
         free = self.unlabeled[switched]
         each = lam / self.n_unlabeled * of_rows(self.mass, switched)
         costs[free, self.labels[switched]] = each

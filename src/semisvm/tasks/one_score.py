@@ -94,7 +94,7 @@ class OneScoreBlock(HardLabeledRows):
                 add(self._gaps, lam, self.evidence)
         return self._gaps
 
-    @operation(combine=(sum, sum))
+    @operation(reads="sample", combine=(sum, sum))
     def forced(self) -> tuple[float, float]:
         """Count the rows that must be negative, and those that must be positive, by mass."""
         if self.evidence is None:
@@ -272,7 +272,7 @@ class OneScoreBlock(HardLabeledRows):
         """
         gap_slopes, unlabeled = self.loss.gap_slopes, self.unlabeled
         assert gap_slopes is not None
-        if charged and self.has_weights:
+        if charged and (self.has_weights or self.is_sample):
             self._p, self._q = self._charged_beliefs(lam)
             charged = False
         # costs are beliefs times this; those of the labelled rows add nothing to the sum

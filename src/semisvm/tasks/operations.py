@@ -15,7 +15,7 @@ A block class names the parts of its state in ``STATE``, with the attributes tha
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
@@ -76,6 +76,8 @@ def stacked(parts: Sequence[Any]) -> Any:
 
 
 Weights = Literal["given", "step", "moved", "unknown"]
+EVERYTHING = "everything"
+"""For ``sets``: all parts of the state."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,12 @@ def operation(
 def operations_of(kind: type) -> dict[str, Operation]:
     """Return the operations of a class of blocks, by name."""
     found = {name: getattr(getattr(kind, name), "operation", None) for name in dir(kind)}
-    return {name: known for name, known in found.items() if known is not None}
+    state = frozenset(getattr(kind, "STATE", ()))
+    return {
+        name: replace(known, sets=state) if EVERYTHING in known.sets else known
+        for name, known in found.items()
+        if known is not None
+    }
 
 
 class Call(NamedTuple):

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semisvm.designs import Design, Floats, Index, RowList
-from semisvm.designs.vectors import add, scatter
+from semisvm.designs.vectors import scatter
 from semisvm.designs.workers import ROW_WORK
 from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.losses import Signs, TwoClassLoss
 from semisvm.tasks.driver import MAX_CHANGED, Block
 from semisvm.tasks.operations import concatenated, operation, tables, totals, vectors
+from semisvm.tasks.samples import places_of
 
 NOTHING = np.empty(0)
 
@@ -32,6 +33,7 @@ class ScoredRows(Block):
     # Hints that save a pass, `_scored` and `_ranks`, are no part of the state: never wrong.
     # Products free half of the costs ("spared"), which follow from the others only up to rounding.
     STATE: ClassVar = {
+        "sample": ("unlabeled", "mass", "evidence", "n_unlabeled"),
         "scores": ("scores",),
         "step": ("_step",),
         "costs": ("_each", "_hard", "_rows"),
@@ -56,13 +58,17 @@ class ScoredRows(Block):
         mass: Floats = UNIT_WEIGHT,
         evidence: Floats | None = None,
     ) -> None:
-        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
         self.positive = positive
         self.loss = loss
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
+
+    def _clear(self) -> None:
+        # the rows with costs
+        self._rows: RowList = self.design.all_rows
         self.scores: Floats = NOTHING
         # the weights of which these are the scores, unless they were moved since
         self._scored: Floats | None = None
-        self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
+        self.labels: Signs = np.zeros(len(self.unlabeled), dtype=np.bool_)
         self._step: Floats = NOTHING
         # costs of the two labels, their sum in an unlabelled row of mass one, and the labels if
         # they are hard
@@ -172,6 +178,9 @@ class ScoredRows(Block):
         """Free the costs that follow from what is left: products need the most memory of all."""
         # the scores are about to move
         self._scored = None
+        if self.is_sample:
+            # it takes longer to compute a vector over all rows than its memory is worth
+            return
         if self._each is not None:
             self._b = NOTHING
         if self._hard is not None:
@@ -271,6 +280,23 @@ class ScoredRows(Block):
         self._spare()
         return self.design.curvature(p, curvature, self._active_rows(), out)
 
+    @operation(reads="sample scores costs spared curvature", changes="curvature", frees="step")
+    def sample_curvature(self, spans: Index, factor: float) -> None:
+        """Have a sample of the unlabelled rows stand for all of them in the curvature.
+
+        Parameters
+        ----------
+        spans : array of shape (k, 2)
+            From which unlabelled row to before which one, ascending.
+        factor : float
+            For how many rows each row of the sample stands.
+        """
+        curvature, some = self._curvatures(), self.unlabeled[places_of(spans)]
+        curvature[some] *= factor
+        rows = np.sort(np.concatenate([self.labeled, some]))
+        self._active = [rows[curvature[rows] != 0.0]]
+        self._n_active, self._listed = len(self._active[0]), None
+
     @operation(reads="scores costs spared curvature", combine=vectors, frees="step")
     def column_scales(self) -> Floats:
         """Compute the diagonal of the curvature, column by column."""
@@ -304,7 +330,7 @@ class ScoredRows(Block):
     @operation(reads="scores step", sets="curvature gaps", changes="scores", weights="moved")
     def move(self, t: float) -> None:
         """Move along the step."""
-        add(self.scores, t, self._step)
+        self._add_step(self.scores, t, self._step)
         self._scores_moved()
 
     @operation(

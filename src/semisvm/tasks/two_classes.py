@@ -12,7 +12,7 @@ rows. Only the blocks hold vectors over rows, and which rows are labelled; metho
 numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,6 +55,8 @@ class TwoClassTask(RowsTask):
     recorder : Recorder
     share : float, optional
         Share of the second class, of which ``n_positive`` is rounded.
+    whole : TwoClassTask, optional
+        The task of all rows, if this one has a sample of them.
     """
 
     rows: OneScoreRows
@@ -63,6 +65,7 @@ class TwoClassTask(RowsTask):
     reg: float
     recorder: Recorder
     share: float | None = None
+    whole: "TwoClassTask | None" = None
 
     @classmethod
     def of(
@@ -120,6 +123,16 @@ class TwoClassTask(RowsTask):
     def n_columns(self) -> int:
         """Number of columns of weights."""
         return 1
+
+    def _of_sample(self, rows: OneScoreRows) -> "TwoClassTask":
+        n, total = rows.n_unlabeled, self.rows.n_unlabeled_of_all
+        negative, positive = rows.all.forced() if rows.has_evidence else (0.0, 0.0)
+        if 0 < self.n_positive < total and n > 1:
+            # a class that has rows keeps one
+            negative, positive = max(negative, 1.0), max(positive, 1.0)
+        wanted = min(max(self.n_positive / total * n, positive), n - negative)
+        whole = isinstance(self.n_positive, int)
+        return replace(self, rows=rows, n_positive=round(wanted) if whole else wanted)
 
     @property
     def positive_share(self) -> float:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -189,7 +189,15 @@ def _inverse(total: Floats) -> Floats:
 
 
 class RespondingProblem(RowsProblem):
-    """Base of the weight steps whose labels respond."""
+    """Base of the weight steps whose labels respond.
+
+    Attributes
+    ----------
+    curvature_rows : int or None
+        Number of unlabelled rows that products with the curvature take; None for all.
+    """
+
+    curvature_rows: int | None = None
 
     def __init__(
         self,
@@ -221,6 +229,36 @@ class RowsTask(ABC):
 
     rows: OneScoreRows | ManyScoreRows
     reg: float
+    whole: Any
+
+    @property
+    def sample_size(self) -> int | None:
+        """Number of unlabelled rows that the task has a sample of; None if it has all of them."""
+        return self.rows.sampled
+
+    def sampled(self, size: int | None, *, others: bool = False) -> Self:
+        """Return the task of a sample of the unlabelled rows, or of all of them.
+
+        The labelled rows and the class shares are the same, so its objective is an estimate of
+        that of the whole task. Tasks of other samples, and the whole one, are not to be used until
+        they are returned by this method again: all have the same blocks. ``others`` are a sample
+        that has none of the rows of the first one.
+        """
+        whole = self if self.whole is None else self.whole
+        if size is not None and self is not whole and (size, others) == self.rows.sample_at_hand:
+            return self
+        rows = whole.rows.take_sample(size, others=others)
+        if size is None:
+            return whole
+        found = replace(whole._of_sample(rows), whole=whole)
+        # they depend on the labelled rows alone
+        for name in ("labeled_preconditioner", "shared_preconditioner"):
+            vars(found)[name] = getattr(whole, name)
+        return found
+
+    @abstractmethod
+    def _of_sample(self, rows: Any) -> Self:
+        """Return the task of a sample of the rows, with as many rows of each class as suit it."""
 
     @property
     @abstractmethod

@@ -13,6 +13,7 @@ from semisvm import (
     NewtonSVC,
     PartialLabelKFold,
     SemiBoostClassifier,
+    SemiSupervisedClassifier,
     SemiSupervisedCommittee,
     TransductiveSVC,
 )
@@ -106,3 +107,17 @@ def test_a_search_passes_them_on(data):
     search.set_callbacks(listener).fit(*data)
     assert listener.names.count("setup") == listener.names.count("teardown") == 1
     assert len(listener.seen) >= 5
+
+
+def test_a_choice_is_watched_and_stopped(data):
+    listener = Listener()
+    model = SemiSupervisedClassifier(time_limit=2).set_callbacks(listener).fit(*data)
+    assert [step["done"] for step in listener.seen[:2]] == [0, 1]
+    assert listener.names[:4] == ["setup", "begin fit", "begin choice", "end choice"]
+    assert listener.names[-2:] == ["end fit", "teardown"]
+    assert listener.seen[-1] == model.model_.estimator.trace_.rows[-1]
+    stopped = Listener(rows=8)
+    model = SemiSupervisedClassifier("tsvm").set_callbacks(Listener(rows=2)).fit(*data)
+    assert len(model.model_.estimator.trace_) == 2
+    model = SemiSupervisedClassifier().set_callbacks(stopped).fit(*data)
+    assert "stopped" in str(model.report_)

@@ -1,5 +1,6 @@
 """Estimators of scikit-learn beside ours and around ours."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
@@ -146,6 +148,30 @@ class TestBeside:
         np.testing.assert_array_equal(scores > 0.0, model.predict_proba(X)[:, 1] > 0.5)
         assert np.isfinite(scores).all()
 
+    @pytest.mark.parametrize(
+        "estimator",
+        [
+            LabelSpreading(),
+            SelfTrainingClassifier(LogisticRegression()),
+            make_pipeline(StandardScaler(), LabelSpreading()),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    @pytest.mark.parametrize("missing", [None, ""])
+    def test_classes_may_be_texts_where_only_minus_one_is_a_marker(self, data, estimator, missing):
+        X, _, partly = data
+        names = np.array(["ham", "spam", missing], dtype=object)
+        model = fit_partly(estimator, X, names[partly], missing)
+        expected = fit_partly(estimator, X, partly)
+        np.testing.assert_array_equal(model.predict(X), names[expected.predict(X)])
+        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        found = compare({"own": estimator}, X, names[partly], unlabeled=missing)
+        assert found["own"].mean == compare({"own": estimator}, X, partly)["own"].mean > 0.7
+        calibrated = CalibratedPartialClassifier(estimator, unlabeled=missing)
+        assert calibrated.fit(X, names[partly]).classes_.tolist() == ["ham", "spam"]
+
     def test_a_classifier_without_scores_is_refused(self, data):
         X, _, partly = data
         with pytest.raises(TypeError, match="neither decision_function nor predict_proba"):
@@ -198,8 +224,20 @@ class TestAround:
             StackingClassifier([("a", fitted)], cv="prefit"),
             CalibratedClassifierCV(FrozenEstimator(fitted)),
         ):
-            with pytest.raises(ValueError, match="treats the marker of unlabelled rows, -1"):
+            name = type(around).__name__
+            with pytest.raises(ValueError, match=f"{name} treats the marker of unlabelled rows"):
                 around.fit(X, partly)
+
+    def test_several_targets(self, data):
+        """One fit a target is what we do too; a chain makes features of the markers."""
+        X, y, partly = data
+        both = np.column_stack([partly, 1 - y])
+        with pytest.raises(ValueError, match="ClassifierChain treats the marker"):
+            ClassifierChain(NewtonSVC()).fit(X, both)
+        complete = np.column_stack([y, 1 - y])
+        assert ClassifierChain(NewtonSVC()).fit(X, complete).score(X, complete) > 0.8
+        found = MultiOutputClassifier(NewtonSVC()).fit(X, both).predict(X)
+        np.testing.assert_array_equal(found[:, 0], NewtonSVC().fit(X, partly).predict(X))
 
     def test_scores_across_folds_are_refused(self, data):
         X, y, partly = data

@@ -161,6 +161,13 @@ def test_every_parameter_is_documented_once_in_order_with_its_default(name):
 
 
 @every
+def test_fit_documents_its_parameters_and_those_of_its_bases_in_order(name):
+    fit = estimator(name).fit
+    listed = entries(section(inspect.cleandoc(fit.__doc__), "Parameters"))
+    assert [parameter for parameter, _, _ in listed] == list(inspect.signature(fit).parameters)[1:]
+
+
+@every
 def test_every_attribute_is_documented_once(name):
     listed = entries(section(estimator(name).__doc__, "Attributes"))
     names = [one for several, _, _ in listed for one in several.split(", ")]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from page_client import TOKEN, send
+from semisvm.labelling import LabelingError
 from semisvm.labelling import server as server_module
 from semisvm.labelling.server import PageServer, listen, serve
 from waiting import wait_until
@@ -63,10 +64,15 @@ def test_serve_without_a_browser(served):
     assert opened == []
 
 
-def test_serve_warns_if_others_get_in(served):
-    shown, _ = served(host="0.0.0.0", open_browser=False)
-    assert shown[0].startswith("Warning: other machines can reach 0.0.0.0")
-    assert "token=" in shown[1]
+def test_serve_refuses_other_machines_without_encryption(served):
+    with pytest.raises(LabelingError, match="nothing on the way would be encrypted"):
+        served(host="0.0.0.0", open_browser=False)
+    shown, _ = served(host="0.0.0.0", public="https://label.example.org/", open_browser=False)
+    assert (
+        shown[0]
+        == "Other machines can reach 0.0.0.0: whoever has a link can read all rows, and answer."
+    )
+    assert shown[1].startswith("Open https://label.example.org/?token=")
 
 
 def test_serve_reports_changes_once(served, session, monkeypatch):

@@ -123,3 +123,16 @@ def test_tables_and_shares_are_distributions():
     np.testing.assert_allclose(found.tables.sum(axis=2), 1.0)
     assert found.tables.min() > 0.0
     assert found.shares.sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_weights_are_numbers_of_rows(seed):
+    votes, labels = random_case(seed)
+    times = np.random.default_rng(seed).integers(0, 4, 60)
+    times[:3] = 1  # a label of each class
+    rows = np.repeat(np.arange(60), times)
+    weighed = learn_reliability(votes, labels, times.astype(float))
+    repeated = learn_reliability(votes[:, rows], labels.of_rows(rows))
+    for name in ("tables", "weights", "accuracies", "shares"):
+        np.testing.assert_allclose(getattr(weighed, name), getattr(repeated, name), rtol=1e-6)

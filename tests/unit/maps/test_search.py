@@ -82,5 +82,6 @@ def test_sparse_rows_without_zeros_are_searched_as_an_array(d):
 
 
 def test_rows_with_many_zeros_stay_sparse():
-    X = sparse.random_array((60, 40), density=0.3, format="csr", rng=0)
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((60, 40)) * (rng.random((60, 40)) < 0.3))
     assert sparse.issparse(fit_neighbors(X, 4).rows)

@@ -4,12 +4,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import hypergeom
 
 from semisvm import NewtonSVC, SemiSupervisedClassifier
 from semisvm.labels.partial import hide_labels
 from semisvm.model_selection import certify
-from semisvm.model_selection.risk_control import Bound, few_errors, fewest_labels
+from semisvm.model_selection.risk_control import (
+    chance_of_breaking,
+    error_limits,
+    fewest_labels,
+    lowest_level,
+)
 
 
 class Fixed:
@@ -38,40 +42,61 @@ def drawn(y, size, seed=0):
     return hide_labels(y, ~np.isin(np.arange(len(y)), rows))
 
 
-def test_sums_are_those_of_the_hypergeometric_distribution():
-    n_rows, n_wrong, n_sample = np.array([[50, 3, 10], [100, 20, 40], [7, 7, 3], [9, 0, 9]]).T
-    found = few_errors(n_rows, n_wrong, n_sample, 5)
-    expected = hypergeom.cdf(np.arange(6), n_rows[:, None], n_wrong[:, None], n_sample[:, None])
-    assert found == pytest.approx(expected, abs=1e-12)
+def samples(n, size):
+    """List all samples, as flags of shape (s, n)."""
+    rows = np.array(list(combinations(range(n), size)))
+    inside = np.zeros((len(rows), n), dtype=bool)
+    inside[np.arange(len(rows))[:, None], rows] = True
+    return inside
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "k", "limits"),
+    [(12, 6, [0, 1, 2], [1, 2, 3]), (12, 4, [0, 2], [3, 5]), (11, 7, [0, 1, 3], [0, 1, 1])],
+)
+def test_chance_of_breaking_by_all_samples(n, size, k, limits):
+    """Every row is wrong; count the samples with few of them before some others."""
+    broken = 0
+    for own in samples(n, size):
+        before = np.cumsum(own)[~own]
+        broken += any(before[limit] <= few for few, limit in zip(k, limits, strict=True))
+    found = chance_of_breaking(n, size, np.array(k), np.array(limits))
+    assert found == pytest.approx(broken / len(samples(n, size)), rel=1e-10)
 
 
 @pytest.mark.parametrize(
     ("size", "error", "level"), [(6, 0.5, 0.2), (6, 0.34, 0.25), (4, 0.4, 0.3)]
 )
-def test_bound_by_all_samples(size, error, level):
-    """Of all samples of a few rows, no more than the level certify too many errors."""
+def test_bounds_of_all_cutoffs_by_all_samples(size, error, level):
+    """Of all samples of a few rows, no more than the level break a bound at any cutoff."""
     n, rng = 12, np.random.default_rng(0)
-    bound = Bound(n, size, error, level)
-    steps = bound.planned_steps()
-    samples = np.array(list(combinations(range(n), size)))
-    inside = np.zeros((len(samples), n), dtype=bool)
-    inside[np.arange(len(samples))[:, None], samples] = True
-    certified = 0
+    limits, inside = error_limits(n, size, error, level), samples(n, size)
+    assert len(limits)
+    bounds = np.append(limits, np.full(size, n))
+    worst = 0
     for _ in range(12):
-        wrong = rng.random(n) < rng.random() * np.linspace(0.0, 1.0, n)
-        broken = 0
-        for own in inside:
-            n_sample, n_errors = np.cumsum(own)[steps - 1], np.cumsum(own & wrong)[steps - 1]
-            done = bound.certified_steps(steps, n_sample, n_errors)
-            if done:
-                rest = ~own[: steps[done - 1]]
-                broken += wrong[: steps[done - 1]][rest].sum() > error * rest.sum()
-                certified += 1
-        assert broken <= level * len(samples)
-    assert certified
+        wrong = rng.random(n) < rng.random() * np.linspace(0.5, 1.5, n)
+        errors = np.cumsum(inside & wrong, axis=1)
+        others = np.cumsum(~inside & wrong, axis=1)
+        broken = (others > bounds[errors]).any(axis=1).sum()
+        assert broken <= level * len(inside)
+        worst = max(worst, broken)
+    assert worst > 0.3 * level * len(inside)
 
 
-def test_bounds_hold_in_large_samples():
+def test_limits_are_for_any_size():
+    for n, size, error in [(10**6, 5000, 0.02), (600, 300, 0.5), (50, 49, 0.1), (7, 3, 0.9)]:
+        limits = error_limits(n, size, error, 0.05)
+        assert (np.diff(limits) >= 0).all()
+        assert limits.max(initial=0) <= error * (n - size)
+        assert chance_of_breaking(n, size, np.arange(len(limits)), limits) <= 0.05 * (1 + 1e-6)
+        assert (len(limits) > 0) == (lowest_level(n, size, error) <= 0.05)
+    assert len(error_limits(10, 0, 0.1, 0.05)) == len(error_limits(10, 10, 0.1, 0.05)) == 0
+    assert len(error_limits(10**6, 500, 0.9, 0.0)) == 0
+
+
+def test_bounds_hold_in_large_samples(monkeypatch):
+    monkeypatch.setattr("semisvm.model_selection.certification.MORE_LABELS", ())
     X, y = problem(rate=0.3)
     wrong = (X[:, 0] > 0.0) != y
     broken = []

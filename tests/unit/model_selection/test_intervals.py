@@ -7,6 +7,7 @@ from scipy.stats import t as student
 
 from semisvm.model_selection.intervals import (
     difference_interval,
+    held_out_difference,
     held_out_interval,
     paired_interval,
     resampled_interval,
@@ -48,10 +49,12 @@ def test_wilson_by_its_definition():
 
 
 def test_paired_by_hand():
-    low, high = paired_interval(0.1, 60)
+    low, high = paired_interval(0.1, 0.0, 60)
     half = norm.ppf(0.975) * np.sqrt((8 / 62 - (6 / 62) ** 2) / 62)
     assert (low, high) == pytest.approx((6 / 62 - half, 6 / 62 + half))
-    assert paired_interval(-0.1, 60) == pytest.approx((-high, -low))
+    assert paired_interval(0.0, 0.1, 60) == pytest.approx((-high, -low))
+    wide = paired_interval(0.3, 0.2, 60)
+    assert wide[1] - wide[0] > high - low
 
 
 @pytest.mark.parametrize("values", [[1.0] * 5, [0.0] * 5, [0.5] * 15, [0.75]])
@@ -104,3 +107,31 @@ def test_held_out_intervals_are_never_degenerate(share, n_held, n_labels):
     low, high = held_out_interval(share, n_held, n_labels)
     assert 0.0 <= low < high <= 1.0
     assert low <= share <= high
+
+
+@pytest.mark.parametrize(("n_labels", "alone"), [(30, 0.1), (100, 0.1), (100, 0.02), (200, 0.3)])
+def test_differences_of_few_labels_are_covered(n_labels, alone):
+    """Two fixed classifiers: often enough, and narrower than by the variance of folds alone."""
+    rng = np.random.default_rng(0)
+    covered, width, by_folds = 0, 0.0, 0.0
+    for _ in range(300):
+        kind = rng.choice(3, n_labels, p=[alone, alone / 2, 1.0 - 1.5 * alone])
+        first, second = kind != 1, kind != 0
+        low, high = held_out_difference(first, second, n_labels)
+        covered += low <= alone / 2 <= high
+        width += high - low
+        folds = np.array_split(np.arange(n_labels), 5)
+        scores = [[float(right[fold].mean()) for fold in folds] for right in (first, second)]
+        low, high = difference_interval(*scores, 0.25, n_labels, bounds=(0.0, 1.0))
+        by_folds += high - low
+    assert covered / 300 >= 0.93
+    assert width < by_folds
+
+
+@pytest.mark.parametrize("n_labels", [2, 12, 200])
+@pytest.mark.parametrize("ahead", [True, False])
+def test_methods_that_agree_leave_doubt(n_labels, ahead):
+    first, second = np.full(n_labels, ahead), np.zeros(n_labels, dtype=bool)
+    low, high = held_out_difference(first, second, n_labels)
+    assert -1.0 <= low < high <= 1.0
+    assert low <= float(ahead) <= high

@@ -99,7 +99,7 @@ def test_the_pool_suits_the_data():
     X = rng.standard_normal((30, 4)) * 10.0
     names = [entry.name for entry in pool(X, encode([0, 1, *[-1] * 28]), {})]
     assert names[0] == "svm"
-    assert {"tsvm", "da", "laprls", "means3vm", "gradient", "gradient rbf"} < set(names)
+    assert {"tsvm", "da", "laprls", "gradient", "gradient rbf"} < set(names)
     (strong,) = [entry for entry in pool(X, encode([0, 1, -1]), {}) if "svm reg" in entry.name[:7]]
     assert strong.parameters["reg"] == pytest.approx(typical_variance(X) / 3.0, rel=0.05)
     given = {entry.name for entry in pool(X, encode([0, 1, -1]), {"reg": 1.0, "kernel": "linear"})}
@@ -109,11 +109,12 @@ def test_the_pool_suits_the_data():
 
 def test_a_table_is_offered_a_kernel_in_whatever_form_it_comes():
     """Files of numbers are read as CSR."""
-    X, labels = np.random.default_rng(0).standard_normal((30, 20)), encode([0, 1, *[-1] * 28])
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((30, 20)), encode([0, 1, *[-1] * 28])
     names = {entry.name for entry in pool(sparse.csr_matrix(X), labels, {})}
     assert names == {entry.name for entry in pool(X, labels, {})}
     assert "gradient rbf" in names
-    texts = sparse.random_array((30, 200), density=0.1, format="csr", rng=0)
+    texts = sparse.csr_array(rng.random((30, 200)) * (rng.random((30, 200)) < 0.1))
     assert "gradient rbf" not in {entry.name for entry in pool(texts, labels, {})}
 
 
@@ -143,9 +144,8 @@ def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
     assert suited_reg(0.01 * table) == pytest.approx(1.1e-5, rel=0.2)
     assert suited_reg(np.eye(300)) is None
     labels = encode([0, 1, *[-1] * 298])
-    weights = {entry.name: entry.weight for entry in pool(table, labels, {})}
-    assert weights.pop("svm") == 2.0
-    assert sorted(weights.values())[-3:] == [1.0, 2.0, 4.0]
+    names = [entry.name for entry in pool(table, labels, {})]
+    assert {"svm reg=0.11", "tsvm reg=0.11"} < set(names)
     assert {" reg=" in entry.name for entry in pool(np.eye(300), labels, {})} == {False}
 
 

@@ -211,3 +211,34 @@ def test_what_weak_labels_cannot_be_combined_with(frame):
         train(frame[["a", "b"]].to_numpy(), "tsvm", y=frame["kind"], weak="llm")
     with pytest.raises(ValueError, match="the weak labels of 'llm'"):
         train(frame[["a", "b"]], "tsvm", y=frame["kind"], weak={"llm": ["ham"]})
+
+
+def test_rows_count_by_their_weight(blobs):
+    X, _, labels, votes, cluster = blobs
+    # a second source is wrong in other rows, which have no weight
+    other = np.where(np.arange(N) % 3 == 0, 1 - votes, votes)
+    weight = (np.arange(N) % 3 > 0).astype(float)
+    kept = weight > 0
+    some = WeakLabels(other, X, sample_weight=5.0 * weight).fit(labels)
+    without = WeakLabels(other[kept], X[kept]).fit(labels[kept])
+    np.testing.assert_allclose(some.accuracy_, without.accuracy_)
+    np.testing.assert_allclose(some.confusion_, without.confusion_)
+    np.testing.assert_allclose(some.evidence_[kept], without.evidence_, rtol=0.01)
+    heavy = np.where(cluster == 2, 9.0, 1.0)
+    light = WeakLabels(votes, sample_weight=heavy).fit(labels)
+    assert light.accuracy_[0] < WeakLabels(votes).fit(labels).accuracy_[0] - 0.2
+    with pytest.raises(ValueError, match="zero for every labelled row"):
+        WeakLabels(votes, sample_weight=np.where(labels >= 0, 0.0, 1.0)).fit(labels)
+
+
+def test_weights_of_a_table_reach_the_weak_labels(frame, monkeypatch):
+    seen, learn = [], Sources.learn
+
+    def spied(self, known):
+        seen.append(self.weight)
+        return learn(self, known)
+
+    monkeypatch.setattr(Sources, "learn", spied)
+    heavy = np.where(np.arange(N) % 2, 3.0, 1.0)
+    SemiSupervisedClassifier("tsvm").fit(frame, "kind", weak="llm", sample_weight=heavy)
+    np.testing.assert_array_equal(seen[0], heavy)

@@ -122,7 +122,7 @@ def test_output_as_a_frame(tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(TABLE), fitted.decision_function(TABLE))
 
 
-MIXED = TABLE.assign(kind=TABLE["kind"].where(np.arange(N) % 5 > 0, None), flag=np.arange(N) > 9)
+MIXED = TABLE.assign(kind=TABLE["kind"].where(np.arange(N) % 5 > 0, np.nan), flag=np.arange(N) > 9)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from semisvm.designs.disk_header import digest_of
 from semisvm.persistence.column_states import features_of_rows
 from semisvm.persistence.conversion import Progress
 from semisvm.tables import ColumnFeatures, DataError, read, svmlight
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.opening import CHUNK_ROWS
 from semisvm.tables.svmlight import write_svmlight
 
@@ -225,7 +226,7 @@ def test_features_of_rows_are_checked_like_those_of_models(tmp_path, what):
 
 def test_features_of_rows_keep_to_the_memory_of_model_files():
     features = ColumnFeatures(text=["x" * 2000], hash_columns=2**16).fit({"x" * 2000: ["a b"]})
-    state, arrays = features.to_state()
+    state, arrays = state_of(features)
     with pytest.raises(ValueError, match="their names would need 131,072,000 bytes, of which"):
         features_of_rows(json.loads(json.dumps(state)), arrays, 2**16)
 

@@ -18,7 +18,7 @@ from semisvm.cli.printing import MOST_LETTERS, print_facts
 from semisvm.persistence import ModelFileError
 from semisvm.persistence.archive import FREE_BYTES
 from semisvm.tables import DataError
-from semisvm.tables.text_blocks import MAX_NGRAM
+from semisvm.tables.words import MAX_NGRAM
 
 resource = pytest.importorskip("resource")
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -1,4 +1,4 @@
-"""Labels from and to Label Studio and Prodigy."""
+"""Labels from and to Label Studio, Prodigy, doccano and Argilla."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semisvm.tables import DataError, MatrixData, Table, join_answers, to_tasks
-from semisvm.tables.annotation_tools import studio_interface
+from semisvm.tables.annotation_tools import SUFFIXES, TOOLS, read_tool_answers, studio_interface
 
 TEXTS = [f"text number {k}" for k in range(6)]
 DATA = Table({"body": TEXTS, "size": np.arange(6.0)}, path="data.csv")
@@ -34,7 +34,7 @@ def choices(*labels, name="label", **more):
     return {"result": [result], **more}
 
 
-@pytest.mark.parametrize(("tool", "suffix"), [("label-studio", ".json"), ("prodigy", ".jsonl")])
+@pytest.mark.parametrize(("tool", "suffix"), SUFFIXES.items())
 def test_labels_go_out_and_come_back(tmp_path, tool, suffix):
     known = with_labels(["spam", "ham", None, "spam"])
     tasks = to_tasks(known, [0, 1, 3], tool, "body", classes=["ham", "spam"])
@@ -47,13 +47,13 @@ def test_labels_go_out_and_come_back(tmp_path, tool, suffix):
         joined(path, Table({**DATA.columns, "body": [text.upper() for text in TEXTS]}))
 
 
-@pytest.mark.parametrize("tool", ["label-studio", "prodigy"])
+@pytest.mark.parametrize("tool", TOOLS)
 def test_rows_can_be_named_by_a_key(tmp_path, tool):
     data = Table({**with_labels(["a", "b"]).columns, "id": list("uvwxyz")}, path="data.csv")
     labels = with_labels(["a", "b"]).labels
     tasks = to_tasks(Table(data.columns, labels), [0, 1], tool, "body", key="id", keep=[])
     assert "semisvm_row" not in json.dumps(tasks)
-    path = write(tmp_path / ("t.json" if tool == "label-studio" else "t.jsonl"), tasks)
+    path = write(tmp_path / f"t{SUFFIXES[tool]}", tasks)
     assert joined(path, data, key="id") == ["a", "b", None, None, None, None]
 
 
@@ -165,3 +165,51 @@ def test_the_interface_of_label_studio_is_xml():
     found = ElementTree.fromstring(studio_interface("body", ['<"spam">', "ham & eggs"]))
     assert found.find("Text").get("value") == "$body"
     assert [choice.get("value") for choice in found.iter("Choice")] == ['<"spam">', "ham & eggs"]
+
+
+def test_doccano_exports_are_read(tmp_path):
+    lines = [
+        {"id": 17, "text": "x", "body": TEXTS[0], "label": ["spam"], "Comments": []},
+        {"id": 18, "text": "y", "body": TEXTS[1], "label": []},
+    ]
+    path = write(tmp_path / "admin.jsonl", lines)
+    assert joined(path) == ["spam", None, None, None, None, None]
+    path = write(tmp_path / "spans.jsonl", [{"text": "x", "label": [[0, 3, "PER"]]}])
+    with pytest.raises(DataError, match="not text or a number"):
+        joined(path)
+
+
+def test_argilla_records_are_read(tmp_path):
+    responses = [
+        {"value": "spam", "user_id": "u1"},
+        {"value": "ham", "user_id": "u2", "status": "discarded"},
+    ]
+    record = {"id": "1", "fields": {"body": TEXTS[0]}, "metadata": {}, "suggestions": {}}
+    for suffix in (".json", ".jsonl"):
+        path = write(tmp_path / f"r{suffix}", [{**record, "responses": {"q": responses}}])
+        assert joined(path) == ["spam", *[None] * 5]
+    responses[1]["status"] = "submitted"
+    path = write(tmp_path / "r.json", [{**record, "responses": {"q": responses}}])
+    with pytest.raises(DataError, match="annotators disagree"):
+        joined(path)
+    _, (answers,) = read_tool_answers(path, "label")
+    assert [(one.value, one.by) for one in answers] == [("spam", "u1"), ("ham", "u2")]
+    path = write(tmp_path / "r.json", [{**record, "responses": {"q": responses, "r": []}}])
+    with pytest.raises(DataError, match="questions named 'q', 'r'"):
+        joined(path)
+
+
+def test_who_answered_is_read(tmp_path):
+    made = choices("spam", completed_by={"id": 3, "email": "a@b.c"}, created_at="2024-01-02")
+    other = choices("ham", completed_by=4, ground_truth=True)
+    tasks = [{"data": {"body": TEXTS[0]}, "annotations": [made, other]}]
+    _, (found,) = read_tool_answers(write(tmp_path / "s.json", tasks), "label")
+    assert [(one.value, one.by, one.is_truth) for one in found] == [
+        ("spam", "a@b.c", False),
+        ("ham", "4", True),
+    ]
+    assert found[0].time == "2024-01-02"
+    line = {"text": "x", "accept": ["spam"], "answer": "accept"}
+    line |= {"_annotator_id": "anna", "_timestamp": 0}
+    _, ((one,),) = read_tool_answers(write(tmp_path / "p.jsonl", [line]), "label")
+    assert (one.by, one.time) == ("anna", "1970-01-01T00:00:00+00:00")

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from semisvm import TransductiveSVC
 from semisvm.tables import ColumnFeatures, DataError, Table, as_table, find_kind
+from semisvm.tables.feature_states import restored, state_of
 
 WORDS = ["apple", "pear", "plum", "quince", "cherry", "grape", "melon", "lemon", "fig", "lime"]
 
@@ -215,8 +216,8 @@ def test_state_gives_the_same_bits(dtype, ngram_range):
     features = ColumnFeatures(dtype=dtype, ngram_range=ngram_range)
     X = features.fit_transform(some_table())
     assert X.dtype == dtype
-    state, arrays = features.to_state()
-    again = ColumnFeatures.from_state(json.loads(json.dumps(state)), arrays)
+    state, arrays = state_of(features)
+    again = restored(json.loads(json.dumps(state)), arrays)
     fresh = some_table(seed=5)
     for table, expected in [(some_table(), X), (fresh, features.transform(fresh))]:
         Y = again.transform(table)
@@ -230,13 +231,13 @@ def test_state_gives_the_same_bits(dtype, ngram_range):
 
 
 def test_broken_state_is_refused():
-    state, arrays = ColumnFeatures().fit(some_table()).to_state()
+    state, arrays = state_of(ColumnFeatures().fit(some_table()))
     for name in arrays:
         with pytest.raises((ValueError, KeyError)):
-            ColumnFeatures.from_state(state, {**arrays, name: np.zeros(1000)})
+            restored(state, {**arrays, name: np.zeros(1000)})
     broken = {**state, "blocks": [{**state["blocks"][0], "kind": "exec"}]}
     with pytest.raises(KeyError):
-        ColumnFeatures.from_state(broken, arrays)
+        restored(broken, arrays)
 
 
 def test_mistakes():
@@ -285,7 +286,7 @@ def test_frames_as_output():
     assert list(frame.index) == list("abcd")
     assert np.array_equal(frame.to_numpy(), dense)
     assert np.array_equal(features.transform(table).to_numpy(), dense)
-    restored = ColumnFeatures.from_state(*features.to_state())
-    assert np.array_equal(restored.transform(table), dense)
+    again = restored(*state_of(features))
+    assert np.array_equal(again.transform(table), dense)
     with pytest.raises(ValueError, match="dense array"):
         ColumnFeatures(text=["words"]).set_output(transform="pandas").fit_transform(table)

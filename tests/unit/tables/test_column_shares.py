@@ -11,6 +11,7 @@ from semisvm.designs.validation import count_directions
 from semisvm.persistence.column_states import restore_features
 from semisvm.tables import ColumnFeatures, DataError, as_table, column_shares
 from semisvm.tables.column_shares import BlockStatistics
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.streaming import StreamedFeatures
 
 N = 400
@@ -304,7 +305,7 @@ def test_weights_in_pieces_and_in_files(settings):
     np.testing.assert_allclose(pieces.features.scales_, whole.scales_, rtol=1e-9)
     names = whole.get_feature_names_out().tolist()
     assert pieces.features.get_feature_names_out().tolist() == names
-    state, arrays = whole.to_state()
+    state, arrays = state_of(whole)
     again = restore_features(json.loads(json.dumps(state)), arrays, lambda size: None)
     assert again.column_weights == settings["column_weights"]
     assert abs(again.transform(table) - whole.transform(table)).max() == 0.0

@@ -17,6 +17,7 @@ from semisvm.persistence.conversion import convert
 from semisvm.tables import ColumnFeatures, DataError, encode_texts
 from semisvm.tables import encoders as encoders_module
 from semisvm.tables.encoders import NamedEncoder, VectorCache, cache_folder, open_encoder
+from semisvm.tables.feature_states import restored, state_of
 
 TEXTS = make_mail()
 SIZES = np.random.default_rng(0).normal(size=60)
@@ -314,8 +315,8 @@ def test_a_conversion_encodes_piece_by_piece(named, tmp_path):
 )
 def test_a_damaged_state_is_refused(named, damage):
     features = ColumnFeatures(text=["body"], encoder=named).fit({"body": TEXTS})
-    state, arrays = features.to_state()
-    assert ColumnFeatures.from_state(state, arrays).encoded_ == ["body"]
+    state, arrays = state_of(features)
+    assert restored(state, arrays).encoded_ == ["body"]
     damage(state, arrays)
     with pytest.raises((TypeError, ValueError)):
-        ColumnFeatures.from_state(state, arrays)
+        restored(state, arrays)

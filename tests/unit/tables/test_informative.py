@@ -15,6 +15,7 @@ from semisvm.labels.partial import hide_labels
 from semisvm.persistence.column_states import restore_features
 from semisvm.tables import ColumnFeatures, Table, as_table
 from semisvm.tables.column_shares import FOR_CLUSTERS, SUPERVISED
+from semisvm.tables.feature_states import state_of
 from semisvm.tables.informative import (
     FALSE_SHARE,
     LEVEL,
@@ -294,7 +295,7 @@ def test_train_raises_further_for_supervised_methods(tmp_path):
 def test_the_state_of_features_with_raised_columns():
     table, topics = informed_table()
     features = ColumnFeatures(raised=0.3).fit(table, partly(topics))
-    state, arrays = features.to_state()
+    state, arrays = state_of(features)
     again = restore_features(json.loads(json.dumps(state)), arrays, lambda size: None)
     assert again.raised == 0.3
     assert again.informative_ == features.informative_

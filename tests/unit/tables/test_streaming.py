@@ -5,7 +5,10 @@ import pytest
 from scipy import sparse
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
-from semisvm.tables.streaming import NumberTally, StreamedFeatures, Tally
+from semisvm.tables.blocks import BlockOptions, BoundedCounts
+from semisvm.tables.feature_states import restored, same_features, state_of
+from semisvm.tables.number_columns import NumberTally
+from semisvm.tables.streaming import StreamedFeatures
 
 N = 300
 
@@ -55,11 +58,11 @@ def test_pieces_give_the_features_of_the_whole(table, name):
     assert pieces.kinds_ == whole.kinds_
     assert pieces.notes_ == whole.notes_
     assert list(pieces.get_feature_names_out()) == list(whole.get_feature_names_out())
-    again = ColumnFeatures.from_state(*pieces.to_state())
+    again = restored(*state_of(pieces))
     assert abs(again.transform(table) - found).max() < 1e-14
-    assert again.same_as(*pieces.to_state())
+    assert same_features(again, *state_of(pieces))
     again.scales_ = again.scales_ * 2
-    assert not again.same_as(*pieces.to_state())
+    assert not same_features(again, *state_of(pieces))
 
 
 def test_hashed_features_need_no_pass(table):
@@ -85,28 +88,28 @@ def test_too_few_words_or_numbers(table):
 
 def test_a_tally_forgets_the_rarest_and_reports_it():
     rng = np.random.default_rng(0)
-    tally = Tally(most=100)
+    tally = BoundedCounts(most=100)
     for k in range(2000):
         tally.add(["often", f"once {k}", f"word {rng.integers(30)}"])
     assert len(tally.counts) <= 100
     assert 2000 - tally.forgotten <= tally.counts["often"] <= 2000
     assert "hash_columns=" in tally.note("text")[0]
-    assert Tally().note("text") == []
+    assert BoundedCounts().note("text") == []
 
 
 def test_the_sample_of_medians_is_drawn_from_all_rows():
-    tally = NumberTally(["x"])
+    tally = NumberTally(["x"], BlockOptions())
     tally._most = 100
     for k in range(0, 5000, 50):
         tally.add(as_table({"x": np.arange(k, k + 50.0)}))
-    block = tally.block(None)
+    block = tally.block(["x"], 0, None)
     assert abs(block.median[0] - 2500) < 600
     assert np.isclose(block.mean[0], 2499.5)
     assert np.isclose(block.scale[0], np.arange(5000).std())
 
 
 def test_a_constant_column_is_not_blown_up():
-    tally = NumberTally(["x"])
+    tally = NumberTally(["x"], BlockOptions())
     for n in (3, 7, 11):
         tally.add(as_table({"x": np.full(n, 0.1)}))
-    assert tally.block(None).scale[0] == 1.0
+    assert tally.block(["x"], 0, None).scale[0] == 1.0

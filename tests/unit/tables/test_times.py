@@ -10,8 +10,9 @@ import pytest
 
 from semisvm import SemiSupervisedClassifier, train
 from semisvm.tables import ColumnFeatures, DataError, as_table, find_kind, read
-from semisvm.tables.kinds import PARTS, read_times
+from semisvm.tables.feature_states import restored, state_of
 from semisvm.tables.streaming import StreamedFeatures
+from semisvm.tables.time_columns import PARTS, read_times
 
 START = datetime(2024, 1, 1, 6)  # a Monday
 N = 400
@@ -45,6 +46,8 @@ def test_parts():
         "2024-07-01T06:00:00",
         "2024-07-01 06:00",
         " 2024-07-01T06:00:00.000 ",
+        "01.07.2024 06:00",
+        "1.7.2024 6:00:00",
         "2024-07-01T06:00:00Z",
         datetime(2024, 7, 1, 6, tzinfo=UTC),
         pd.Timestamp("2024-07-01 06:00"),
@@ -134,12 +137,12 @@ def test_in_pieces(missing):
 
 def test_state_gives_the_same_bits():
     features = ColumnFeatures().fit({"t": [*MOMENTS, None]})
-    state, arrays = features.to_state()
-    again = ColumnFeatures.from_state(json.loads(json.dumps(state)), arrays)
+    state, arrays = state_of(features)
+    again = restored(json.loads(json.dumps(state)), arrays)
     rows = {"t": MOMENTS[::3]}
     assert (again.transform(rows) != features.transform(rows)).nnz == 0
     with pytest.raises(ValueError, match="parts of times"):
-        ColumnFeatures.from_state(state, {**arrays, "0.low": arrays["0.low"][1:]})
+        restored(state, {**arrays, "0.low": arrays["0.low"][1:]})
 
 
 @pytest.fixture
@@ -176,3 +179,15 @@ def test_what_is_learnt_from_dates(weekends, tmp_path):
 
 def clone_fit(model, rows, labels):
     return SemiSupervisedClassifier(model.method).fit(rows, labels).predict_proba(rows)
+
+
+def test_dates_of_unknown_order_are_left_out_with_what_to_do():
+    days = [f"{1 + k % 12:02}/{1 + k % 28:02}/2024" for k in range(N)]
+    kind = find_kind(as_table({"when": days}), "when")
+    assert kind.name is None
+    assert "'01/01/2024', have no known order" in kind.reason
+    read = pd.to_datetime(pd.Series(days), format="%m/%d/%Y")
+    assert find_kind(as_table({"when": read}), "when").name == "time"
+    assert find_kind(as_table({"when": read.dt.strftime("%d.%m.%Y")}), "when").name == "time"
+    wrong = find_kind(as_table({"when": ["31.02.2024", "01.03.2024"]}), "when")
+    assert "'31.02.2024' is not a date" in wrong.reason

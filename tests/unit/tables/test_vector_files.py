@@ -8,7 +8,7 @@ import pytest
 from semisvm.tables import ColumnFeatures, DataError, Table, read, read_chunks, to_fill_in
 from semisvm.tables.parquet import parquet_writer
 from semisvm.tables.row_hashes import row_hashes
-from semisvm.tables.vector_columns import RowVectors
+from semisvm.tables.row_vectors import RowVectors
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

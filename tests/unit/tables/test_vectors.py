@@ -11,8 +11,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import semisvm
 from semisvm.tables import ColumnFeatures, DataError, Table, as_table, encode_texts
+from semisvm.tables.feature_states import state_of
+from semisvm.tables.row_vectors import load_encoder
 from semisvm.tables.streaming import StreamedFeatures
-from semisvm.tables.vector_columns import load_encoder
 
 RNG = np.random.default_rng(0)
 VECTORS = 5.0 + RNG.normal(size=(30, 4))
@@ -136,7 +137,7 @@ def test_damaged_vectors_are_refused(damage):
     from semisvm.persistence import ModelFileError
     from semisvm.persistence.column_states import restore_features
 
-    state, arrays = ColumnFeatures().fit({"v": VECTORS}).to_state()
+    state, arrays = state_of(ColumnFeatures().fit({"v": VECTORS}))
     state = json.loads(json.dumps(state))
     restore_features(state, arrays, lambda n_bytes: None)
     damage(state["blocks"][0])
@@ -150,7 +151,7 @@ def test_damaged_stop_words_are_refused(stop_words):
     from semisvm.persistence.column_states import restore_features
 
     features = ColumnFeatures(text=["body"], stop_words=["plum"]).fit(TABLE)
-    state, arrays = features.to_state()
+    state, arrays = state_of(features)
     state = json.loads(json.dumps(state))
     assert restore_features(state, arrays, lambda n_bytes: None).stop_words == ["plum"]
     state["blocks"][0]["settings"]["stop_words"] = stop_words

@@ -13,9 +13,9 @@ import pytest
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm.persistence.archive import ModelFileError
 from semisvm.tables import DataError, write_bytes, write_text
 from semisvm.tables import writing as places
+from semisvm.tables.errors import ModelFileError
 from semisvm.tables.writing import check_place, settle
 
 posix = pytest.mark.skipif(os.name == "nt", reason="files as POSIX has them")

@@ -68,6 +68,7 @@ def block_of(kind, loss="squared_hinge"):
 
 P = np.random.default_rng(2).standard_normal((D + 1) * M)
 FEW = np.arange(3)
+SPANS = np.array([[2, 9], [20, 31]])
 ARGUMENTS = {
     OneScoreBlock: {
         "score": (P[: D + 1],),
@@ -113,6 +114,9 @@ ARGUMENTS = {
     },
 }
 BOTH = {
+    "take_rows": (SPANS,),
+    "set_number": (18,),
+    "sample_curvature": (SPANS, 2.5),
     "along": ((0.0, 0.5),),
     "move": (0.5,),
     "advance": (0.01,),
@@ -202,7 +206,7 @@ def test_the_state_has_all_attributes_that_change(kind):
     changed = {
         name
         for name in after
-        if name not in ("design", "loss", "hierarchy")
+        if name not in ("design", "_whole", "loss", "hierarchy")
         and (name not in before or not equal(plain(before[name]), plain(after[name])))
     }
     assert changed - {"_scored"} <= named

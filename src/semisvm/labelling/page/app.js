@@ -1,21 +1,23 @@
 // Starts the page: tabs, keys, theme, help, and news from the server.
 
-import { get, isConnected, onConnection, showState, Refused } from "./api.js";
+import { client, get, isConnected, onConnection, showState, Refused } from "./api.js";
 import { seekClass, takeByKey, up } from "./classes.js";
 import { alertUser, keep, kept } from "./common.js";
+import { showDisagreements, startDisagreements } from "./disagreements.js";
 import { byId, show } from "./dom.js";
 import { startFiles } from "./files.js";
 import * as label from "./label.js";
 import { showList, startLists } from "./lists.js";
+import { startPeople } from "./people.js";
 import { onStatus, showStatus } from "./progress.js";
 import { playSound, zoomPicture } from "./row.js";
 import { findWithin } from "./texts.js";
 
-const TABS = ["label", "find", "sure", "doubts"];
+const TABS = ["label", "find", "sure", "doubts", "disagreements"];
 const THEMES = ["auto", "light", "dark"];
 const EVERY = 2000;
 const EVERY_WHEN_LOST = 1000;
-const RESTARTED = "This page is closed: the server was started anew. Open the address that it printed in the terminal. No saved answer is lost.";
+const RESTARTED = "This page is closed: the server was started anew, or your link was ended. Open your link again, or the address that the terminal shows. No saved answer is lost.";
 const GONE = "The server does not answer. What you answer now would not be saved, so the buttons are off until it is back.";
 
 function select(name, focus = false) {
@@ -27,16 +29,18 @@ function select(name, focus = false) {
   }
   if (focus) byId(`tab-${name}`).focus();
   history.replaceState(null, "", name === "label" ? location.pathname : `#${name}`);
-  showList(name);
+  if (name === "disagreements") showDisagreements();
+  else showList(name);
 }
 
 function startTabs() {
-  for (const [k, name] of TABS.entries()) {
+  for (const name of TABS) {
     const tab = byId(`tab-${name}`);
     tab.addEventListener("click", () => select(name));
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) select(TABS[(k + step + TABS.length) % TABS.length], true);
+      const there = TABS.filter((other) => !byId(`tab-${other}`).hidden);
+      if (step) select(there[(there.indexOf(name) + step + there.length) % there.length], true);
     });
   }
 }
@@ -131,7 +135,7 @@ function connectionChanged(now) {
 
 async function news() {
   try {
-    if (!document.hidden || !isConnected()) showStatus((await get("status")).status);
+    if (!document.hidden || !isConnected()) showStatus((await get("status", { client })).status);
   } catch (error) {
     if (error instanceof Refused && error.status === 401) {
       showState("bad", "Closed");
@@ -148,19 +152,20 @@ async function start() {
   startTabs();
   startTools();
   startLists();
+  startDisagreements();
   label.startLabelling();
   onStatus((status) => label.showClasses(status.classes));
   onConnection(connectionChanged);
   document.addEventListener("keydown", onKey);
   try {
-    await Promise.all([label.next(), startFiles()]);
+    await Promise.all([label.next(), startFiles(), startPeople()]);
     showState("good", "Ready");
   } catch (error) {
     showState("bad", "Not ready");
     alertUser(error.message);
   }
   const name = location.hash.slice(1);
-  if (TABS.includes(name)) select(name);
+  if (TABS.includes(name) && !byId(`tab-${name}`).hidden) select(name);
   setTimeout(news, EVERY);
 }
 

@@ -45,9 +45,9 @@ export async function startFiles() {
     event.preventDefault();
     busily(event.submitter, "Checking the model by random rows", certify, byId("certified"));
   });
-  for (const what of ["labelled", "model", "report"]) {
+  for (const what of ["labelled", "model", "report", "answers", "session", "label-studio", "prodigy", "doccano", "argilla"]) {
     const button = byId(`get-${what}`);
-    const text = what === "labelled" ? "Writing the file" : "Fitting the model to all answers";
+    const text = ["model", "report"].includes(what) ? "Fitting the model to all answers" : "Writing the file";
     button.addEventListener("click", () => busily(button, text, () => download(what)));
   }
   byId("save").addEventListener("click", () => busily(byId("save"), "Fitting the model to all answers", save));

@@ -65,7 +65,8 @@ function soundBlock(field, row) {
 
 export function playSound() {
   const player = document.querySelector("#row audio");
-  if (player?.paused) player.play();
+  // who pauses before it has begun to play ends that with an error
+  if (player?.paused) player.play().catch(() => {});
   else player?.pause();
 }
 

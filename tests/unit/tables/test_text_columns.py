@@ -7,8 +7,9 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from semisvm.tables import ColumnFeatures, DataError, as_table
+from semisvm.tables.feature_states import restored, state_of
 from semisvm.tables.streaming import StreamedFeatures
-from semisvm.tables.text_blocks import language_words, read_stop_words
+from semisvm.tables.words import language_words, read_stop_words
 
 TEXTS = [
     "The cat and the dog don't sleep",
@@ -28,8 +29,8 @@ def words_of(features):
 
 
 def after_a_file(features):
-    state, arrays = features.to_state()
-    return ColumnFeatures.from_state(json.loads(json.dumps(state)), arrays)
+    state, arrays = state_of(features)
+    return restored(json.loads(json.dumps(state)), arrays)
 
 
 def test_stop_words_are_left_out_before_pairs_are_made():
@@ -126,9 +127,9 @@ def test_kept_words_are_listed_most_frequent_first():
 
 
 def test_old_states_have_no_stop_words():
-    state, arrays = fitted().to_state()
+    state, arrays = state_of(fitted())
     assert "stop_words" not in state["parameters"]
     assert "stop_words" not in state["blocks"][0]["settings"]
-    again = ColumnFeatures.from_state(state, arrays)
+    again = restored(state, arrays)
     assert again.stop_words is None
     assert np.array_equal(again.transform(TABLE).toarray(), fitted().transform(TABLE).toarray())

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.persistence.archive import ModelFileError
+from semisvm.tables.errors import ModelFileError
 
 Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]

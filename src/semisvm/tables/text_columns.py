@@ -1,12 +1,8 @@
-"""Features from columns of text: tf-idf (sublinear counts, rows of length one), or hashed words.
-
-First what the words are: settings of vectorisers, lengths of n-grams, and stop words.
-"""
+"""Columns of text: tf-idf (sublinear counts, rows of length one), or hashed words."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,143 +15,101 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.preprocessing import normalize
 
-from semisvm.tables.blocks import Arrays, OneColumn, State
+from semisvm.tables.blocks import (
+    EMPTY,
+    LEVEL_SHARE,
+    SAME,
+    Arrays,
+    BlockOptions,
+    BoundedCounts,
+    Cells,
+    Kind,
+    OneColumn,
+    State,
+    Tally,
+)
 from semisvm.tables.errors import DataError
-from semisvm.tables.kinds import TEXT
-from semisvm.tables.opening import open_text
+from semisvm.tables.schema import (
+    MOST_COLUMNS,
+    Array,
+    Record,
+    listed,
+    text,
+    whole,
+)
 from semisvm.tables.table import Table
-from semisvm.text import did_you_mean, listing
+from semisvm.tables.words import (
+    TOKEN_PATTERN,
+    WORDS,
+    check_ngrams,
+    restored_settings,
+    settings_of,
+)
 
-TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-"""Of a word: two or more letters or digits."""
-MAX_NGRAM = 20
-"""Longest n-gram: a text has as many of each length as it has words, each as long as n words."""
-SETTINGS = ("analyzer", "ngram_range", "lowercase", "strip_accents", "token_pattern")
-STOP_WORDS = "stop_words"
-"""A setting that is kept where there are some; the first files had none."""
+TEXT_WORDS = 3.0
+"""Values of so many words on average are text."""
 
+SHORT_WORDS = 1.5
+"""And values of so many words, if they are no categories."""
 
-def settings_of(vectorizer: Any) -> dict[str, Any]:
-    """Return what a word is, as plain data."""
-    settings = {name: getattr(vectorizer, name) for name in SETTINGS}
-    settings["ngram_range"] = list(settings["ngram_range"])
-    if vectorizer.stop_words is not None:
-        settings[STOP_WORDS] = list(vectorizer.stop_words)
-    return settings
+TEXT_LENGTH = 60.0
+"""And so are values of so many characters on average, with or without spaces."""
 
-
-def restored_settings(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a vectoriser for what `settings_of` returned."""
-    settings = {name: state[name] for name in SETTINGS}
-    settings["ngram_range"] = tuple(settings["ngram_range"])
-    return {**settings, STOP_WORDS: state.get(STOP_WORDS)}
+ID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
+"""A UUID, or a hash of 64 bits or more."""
+NO_WORDS = "the texts of the column have no words."
+TOO_RARE = (
+    "no word of the column occurs in {} rows or more: lower the parameter min_df, or add rows."
+)
 
 
-def check_ngrams(lengths: Any) -> None:
-    """Refuse lengths of n-grams that make no sense, or more of them than memory has room for."""
-    fine = len(lengths) == 2 and all(isinstance(n, (int, np.integer)) for n in lengths)
-    if not fine or not 1 <= lengths[0] <= lengths[1] <= MAX_NGRAM:
-        raise ValueError(
-            f"ngram_range must be two whole numbers, the shortest and the longest, from 1 to "
-            f"{MAX_NGRAM}, got {lengths!r}."
-        )
+class WordTally(Tally):
+    """The words of a text column."""
 
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        check_ngrams(options.words["ngram_range"])
+        (self.column,), self.words = columns, options.words
+        self._limits = options.limits
+        self._analyze = CountVectorizer(token_pattern=TOKEN_PATTERN, **self.words).build_analyzer()
+        self.rows = BoundedCounts()
+        self._times = None if options.limits["max_features"] is None else BoundedCounts()
 
-MOST_LETTERS = 100
-"""Of a stop word: a longer line is no word, and the file probably another one."""
+    def add(self, table: Table) -> None:
+        """Count the words of some rows."""
+        for cell in table.text(self.column):
+            found = self._analyze(cell)
+            self.rows.add(set(found))
+            if self._times is not None:
+                self._times.add(found)
 
-_TOKENS = re.compile(TOKEN_PATTERN)
+    def merge(self, other: "WordTally") -> None:
+        """Add what was counted in other rows."""
+        self.rows.merge(other.rows)
+        if self._times is not None and other._times is not None:
+            self._times.merge(other._times)
 
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "TextBlock":
+        """Choose the words that are features, and weight them."""
+        counts = self.rows.counts
+        if not counts:
+            raise DataError(NO_WORDS, path, None, self.column)
+        min_df, max_df, most = (self._limits[name] for name in ("min_df", "max_df", "max_features"))
+        low, high = _count_of(min_df, n_rows), _count_of(max_df, n_rows)
+        kept = sorted(word for word, count in counts.items() if low <= count <= high)
+        if self._times is not None:
+            times = self._times.counts
+            kept = sorted(sorted(kept, key=lambda word: -times[word])[:most])
+        if not kept:
+            raise DataError(TOO_RARE.format(min_df), path, None, self.column)
+        rows = np.array([counts[word] for word in kept], dtype=np.float64)
+        settings = {"lowercase": True, "strip_accents": None, "token_pattern": TOKEN_PATTERN}
+        state = {"column": self.column, "words": kept, "settings": {**settings, **self.words}}
+        return TextBlock.restore(state, {"idf": np.log((n_rows + 1.0) / (rows + 1.0)) + 1.0})
 
-def read_stop_words(source: str | Path) -> list[str]:
-    """Read a file with one word per line, or take the list of a language.
-
-    Parameters
-    ----------
-    source : str or Path
-        A file, in which blank lines and lines that begin with # are skipped; or, if there is no
-        such file, the code of a language, such as "en".
-
-    Returns
-    -------
-    words : list of str
-        As they stand in the file.
-    """
-    if not Path(source).exists() and re.fullmatch(r"[A-Za-z]{2,3}", str(source)):
-        return language_words(str(source))
-    words = []
-    with open_text(source) as lines:
-        for number, line in enumerate(lines, start=1):
-            word = line.strip()
-            if not word or word.startswith("#"):
-                continue
-            if len(word.split()) > 1 or len(word) > MOST_LETTERS:
-                raise DataError(
-                    "a list of stop words has one word per line, and this line is not one word.",
-                    source,
-                    number,
-                )
-            words.append(word)
-    if not words:
-        raise DataError("the file has no words.", source)
-    return words
-
-
-def language_words(language: str) -> list[str]:
-    """Return the stop words of a language, by its code of ISO 639-1, sorted.
-
-    Raises
-    ------
-    ValueError
-        If the language is not known, or the package with the lists is missing.
-    """
-    try:
-        import stopwordsiso
-    except ImportError as error:
-        raise ValueError(
-            f"the stop words of the language {language!r} need the package stopwordsiso: pip "
-            "install 'semisvm[stopwords]'. A file with one word per line needs nothing."
-        ) from error
-    code, known = language.lower(), sorted(stopwordsiso.langs())
-    if code not in known:
-        hint = did_you_mean(code, known)
-        raise ValueError(
-            f"there is no list of stop words for the language {language!r}.{hint} The languages "
-            f"are {listing(known)}."
-        )
-    return sorted(word for word in stopwordsiso.stopwords(code) if len(word.split()) == 1)
-
-
-def as_tokens(words: str | Sequence[str] | None, analyzer: str) -> list[str] | None:
-    """Return stop words as the words that are found in texts, or None if there are none.
-
-    Texts are lower case and cut at apostrophes when words are looked for. The same is done to
-    the list, or "don't" would never be found.
-
-    Parameters
-    ----------
-    words : str or sequence of str, optional
-        The code of a language, or words.
-    analyzer : str
-        Of `ColumnFeatures`.
-    """
-    if words is None:
-        return None
-    listed: Iterable[str] = language_words(words) if isinstance(words, str) else words
-    if analyzer != "word":
-        raise ValueError(
-            "the parameter stop_words leaves out words, but the features are n-grams of "
-            "characters: use one of the two."
-        )
-    found = {token for word in _checked(listed) for token in _TOKENS.findall(word.lower())}
-    return sorted(found) or None
-
-
-def _checked(words: Iterable[str]) -> Iterable[str]:
-    for word in words:
-        if not isinstance(word, str) or len(word.split()) > 1:
-            raise ValueError(f"the parameter stop_words is a list of single words, got {word!r}.")
-        yield word
+    def notes(self) -> list[str]:
+        """Return which words were forgotten."""
+        return self.rows.note(self.column)
 
 
 @dataclass
@@ -172,25 +126,50 @@ class TextBlock(OneColumn):
     column: str
     counter: Any
     weights: Any
-    kind = TEXT
+    kind = "text"
+    title = "words"
+    tally = WordTally
+    shown_as = "text"
+    stored = Record(
+        {
+            "kind": text,
+            "column": text,
+            "settings": WORDS,
+            "words": listed(text, "words", least=1, unique=True),
+            "idf": Array("f", ("words",), low=0.0),
+        }
+    )
 
     @classmethod
-    def fit(cls, table: Table, column: str, **settings: Any) -> tuple[Self, Any]:
-        """Learn the words and their weights; return the block and the rows of the table.
+    def recognise(cls, cells: Cells) -> Kind | None:
+        """Recognise texts that hardly repeat, of several words or characters; refuse hashes."""
+        texts, distinct = cells.words, cells.n_distinct
+        if not texts or distinct == 1:
+            return Kind(None, SAME if texts else EMPTY)
+        n = len(texts)
+        if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(text) for text in texts):
+            what = "distinct hashes, like an identifier"
+            return Kind(None, f"{distinct} of its {n} values are {what}")
+        n_words = sum(text.count(" ") + 1 for text in texts) / n
+        is_long = n_words >= TEXT_WORDS or sum(map(len, texts)) / n >= TEXT_LENGTH
+        if not cells.has_few and is_long:
+            return Kind(cls.kind, f"{distinct} distinct values of {n_words:.0f} words on average")
+        if not cells.repeats and n_words >= SHORT_WORDS:
+            return Kind(cls.kind, f"{distinct} distinct values of {n_words:.1f} words on average")
+        return None
 
-        Parameters
-        ----------
-        table : Table
-        column : str
-        **settings
-            Of `CountVectorizer`.
-        """
-        check_ngrams(settings.get("ngram_range", (1, 1)))
-        counter = CountVectorizer(dtype=np.float64, token_pattern=TOKEN_PATTERN, **settings)
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Learn the words and their weights."""
+        (column,) = columns
+        check_ngrams(options.words["ngram_range"])
+        counter = CountVectorizer(
+            dtype=np.float64, token_pattern=TOKEN_PATTERN, **options.words, **options.limits
+        )
         try:
             counts = counter.fit_transform(table.text(column))
         except ValueError as error:
-            raise _explained(error, table, column, settings["min_df"]) from error
+            raise _explained(error, table, column, options.limits["min_df"]) from error
         counts.sort_indices()  # so that rows are summed in the order of later calls
         weights = TfidfTransformer(sublinear_tf=True).fit(counts)
         return cls(column, counter, weights), weights.transform(counts)
@@ -250,17 +229,7 @@ class TextBlock(OneColumn):
     def count_unknown(
         self, table: Table, min_df: int | float, n_fitted: int | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the words of each row that are unknown, and all.
-
-        Parameters
-        ----------
-        table : Table
-        min_df : int or float
-            The setting of the fit.
-        n_fitted : int, optional
-            If these are rows of the fit, their number; words then count as known if they would be
-            without the row.
-        """
+        """Count the words of each row that are unknown, and all."""
         known = set(self.words()) if n_fitted is None else self._in_other_rows(min_df, n_fitted)
         analyze = self.counter.build_analyzer()
         words = [analyze(text) for text in table.text(self.column)]
@@ -280,19 +249,35 @@ class TextBlock(OneColumn):
 
 def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exception:
     if "empty vocabulary" in str(error):
-        message = "the texts of the column have no words."
+        message = NO_WORDS
     elif "no terms remain" in str(error).lower():
-        message = (
-            f"no word of the column occurs in {min_df} rows or more: lower the parameter min_df, "
-            "or add rows."
-        )
+        message = TOO_RARE.format(min_df)
     else:
         return error
     return DataError(message, table.path, None, column)
 
 
-HASHED = "hashed"
-MOST_COLUMNS = 2**31 - 1
+def _count_of(limit: int | float, n_rows: int) -> float:
+    """Return a limit as a number of rows; a float is a share of them."""
+    return limit * n_rows if isinstance(limit, float) else limit
+
+
+class HashTally(Tally):
+    """A block of hashed words, which is known before the rows are."""
+
+    def __init__(self, columns: list[str], options: BlockOptions) -> None:
+        super().__init__(columns, options)
+        self._block = HashedTextBlock.of(columns[0], options.hash_columns, **options.words)
+
+    def add(self, table: Table) -> None:
+        """Count nothing."""
+
+    def merge(self, other: "HashTally") -> None:
+        """Add nothing."""
+
+    def block(self, columns: list[str], n_rows: int, path: str | None) -> "HashedTextBlock":
+        """Return the block."""
+        return self._block
 
 
 @dataclass
@@ -311,7 +296,25 @@ class HashedTextBlock(OneColumn):
 
     column: str
     hasher: Any
-    kind = HASHED
+    kind = "hashed"
+    title = "hashed words"
+    tally = HashTally
+    learns = False
+    shown_as = "text"
+    stored = Record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, MOST_COLUMNS),
+            "settings": WORDS,
+        }
+    )
+
+    @classmethod
+    def fit(cls, table: Table, columns: list[str], options: BlockOptions) -> tuple[Self, Any]:
+        """Make a block."""
+        block = cls.of(columns[0], options.hash_columns, **options.words)
+        return block, block.matrix(table)
 
     @classmethod
     def of(cls, column: str, n_columns: int, **settings: Any) -> Self:
