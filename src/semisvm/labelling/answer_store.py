@@ -220,7 +220,8 @@ class AnswerStore:
 
     def rejected(self) -> list[int]:
         """Return the rows that belong to none of the classes."""
-        return [row for row, mark in self.marks.items() if mark.is_none]
+        # every status counts them, and there may be many answers
+        return [row for row, mark in self.marks.items() if mark.is_none] if self.n_skipped else []
 
     def comments(self) -> dict[int, str]:
         """Return row -> comment."""

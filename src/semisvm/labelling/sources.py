@@ -49,6 +49,8 @@ def about_sources(weak: Weak, marks: Iterable[tuple[int, Mark]]) -> list[str]:
     weak : mapping
     marks : iterable of (int, Mark)
     """
+    if not weak:
+        return []
     random = {r: m.value for r, m in marks if m.value is not None and m.reason == RANDOM}
     found = []
     for name, votes in weak.items():
