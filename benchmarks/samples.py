@@ -30,10 +30,10 @@ SETS: dict[str, tuple[str, Callable[[Any], Any], int, int]] = {
     "imdb": ("imdb_tfidf", lambda y: y, 200_000, 50),
     "mnist odd": ("mnist", lambda y: y % 2, 60_000, 50),
     "20news two": ("20news_tfidf", lambda y: y >= 10, 100_000, 50),
-    "ohscal two": ("ohscal", lambda y: y >= 5, 50_000, 50),
+    "ohscal two": ("ohscal", lambda y: y >= 5, 60_000, 50),
     "mnist": ("mnist", lambda y: y, 60_000, 20),
     "20news": ("20news_tfidf", lambda y: y, 100_000, 20),
-    "ohscal": ("ohscal", lambda y: y, 50_000, 20),
+    "ohscal": ("ohscal", lambda y: y, 60_000, 20),
 }
 
 
