@@ -37,6 +37,10 @@ def attach(package: str) -> Attached:
     return find, lambda: names, names
 
 
+MOST_OF_PYTHON = 1_000
+"""Python 3.12 freezes some hundreds of objects when it starts."""
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Disable garbage collection for a while, unless it is disabled already.
@@ -52,7 +56,7 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:  # else there are objects that must stay frozen
+        if gc.get_freeze_count() <= MOST_OF_PYTHON:  # else there are objects that must stay frozen
             gc.freeze()
             gc.unfreeze()
         gc.enable()

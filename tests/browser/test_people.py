@@ -61,6 +61,8 @@ def test_settling(together):
     assert anna.text("#person") == "anna"
     assert not ben.page.is_visible("#tab-disagreements")
     assert not ben.page.is_visible("#take-away")
+    assert not ben.page.is_visible("#certify")
+    assert anna.page.is_visible("#get-answers")
     ben.page.keyboard.press("ArrowLeft")  # from the tabs, nothing that is hidden is reached
     anna.tab("disagreements")
     assert anna.page.inner_text("#disagreements .facts") == "Row 4 · ben: spam · carl: ham"

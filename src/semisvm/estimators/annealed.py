@@ -71,6 +71,9 @@ class AnnealedSVC(
     so it is not used for this choice. ``refine=False`` skips all of this: the result is the
     minimum at the last temperature, as the method was published.
 
+    With 50,000 unlabelled rows or more, the path begins on a sample of them, which grows where
+    other rows are fitted much worse: the user guide has a section about paths on samples.
+
     Parameters
     ----------
     reg : float or None

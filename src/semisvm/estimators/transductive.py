@@ -56,6 +56,9 @@ class TransductiveSVC(
     loss log sum_z exp(s_z) - s_y. The label step is then a transportation problem, which
     is solved exactly.
 
+    With 50,000 unlabelled rows or more, levels before the last one take a sample of them, which
+    grows as far as it must: the user guide has a section about paths on samples.
+
     Parameters
     ----------
     reg : float or None

@@ -206,7 +206,12 @@ class SessionViews:
         if not (0 < error < 1 and 0 < confidence < 1):
             raise LabelingError("error and confidence must be above 0 and below 1.")
         with self._lock:
-            marks = dict(self._store.marks)
+            disputed = self._store.disputed
+            # nobody knows the label of a row on which people differ
+            marks = {
+                row: replace(mark, value=None) if row in disputed else mark
+                for row, mark in self._store.marks.items()
+            }
         return self._certifier.certify(marks, error, confidence)
 
     def export_certified(

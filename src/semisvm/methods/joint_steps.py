@@ -21,6 +21,7 @@ from semisvm.methods.loop import Level
 from semisvm.methods.sample_sizes import no_less, rows_of
 from semisvm.solvers import State
 from semisvm.solvers.newton import LEAST_GAIN, measure, newton_step
+from semisvm.tasks.one_score_driver import Cut
 from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.tasks.weight_steps import RowsProblem
@@ -56,12 +57,15 @@ class Settling:
         # where the search for the labels of many classes begins, and the weight of their rows
         self._prices: Floats | None = None
         self._lam = 0.0
+        # the best labels of two classes at the last energy
+        self._cut = Cut(np.inf, ())
 
     def _energy(self) -> float:
         """Compute J, the objective with the best labels."""
         task, w = self.task, self.state.w
         if isinstance(task, TwoClassTask):
-            return task.balanced_objective(w, self._lam)
+            energy, self._cut = task.best_labels(w, self._lam)
+            return energy
         self._prices, cost, _ = task.assign(self._prices)
         return task.objective(w, self._lam, task.rows.all.fit(), cost)
 
@@ -69,7 +73,7 @@ class Settling:
         """Choose the labels of which the last energy was computed."""
         task = self.task
         if isinstance(task, TwoClassTask):
-            self._switched = task.label_best()
+            self._switched = task.rows.cut(self._cut)
         else:
             self._switched = task.rows.all.adopt_table()
 

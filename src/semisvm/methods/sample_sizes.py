@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.task import Task
 
-WHOLE_BELOW = 20_000
+WHOLE_BELOW = 50_000
 """Fewer unlabelled rows are taken whole at every level."""
 SMALLEST = 10_000
 MOST_OPTIMISM = 0.02

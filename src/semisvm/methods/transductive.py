@@ -90,6 +90,11 @@ class Retraining(ABC):
     def _choose_first(self) -> None:
         """Choose labels for rows that have none."""
 
+    def _next_size(self) -> int | None:
+        """Return the size of the next sample; None if there is none: joint steps take all rows."""
+        size = self.task.sample_size
+        return None if size is None else larger(self.sizes, size)
+
     @abstractmethod
     def _best_objective(self, task: Any, lam: float) -> float:
         """Compute the objective of rows at their best labels."""
@@ -97,7 +102,7 @@ class Retraining(ABC):
     def _is_too_small(self) -> bool:
         """Return whether the objective of other rows is much higher than that of the sample."""
         here, size, lam = self.task, self.task.sample_size, self._lam
-        if size is None or lam is None or not self._moved:
+        if self._next_size() is None or lam is None or not self._moved:
             return False
         others = here.sampled(size, others=True)
         others.at(self.state)
@@ -108,11 +113,10 @@ class Retraining(ABC):
 
     def enter(self, level: Level) -> None:
         """Take the rows of a level; before the last one recompute scores and gradient."""
-        size = self.task.sample_size
         if level.last or not self.sizes or self._lam is None:
             self.take(level.rows)
-        elif size is not None and self._is_too_small():
-            self.take(larger(self.sizes, size))
+        elif self._is_too_small():
+            self.take(self._next_size())
         self._lam, self._moved = level.value, False
         self._lowest = np.inf
         if level.last:

@@ -18,7 +18,7 @@ from semisvm.estimators.registry import methods
 from semisvm.labels.evidence import with_evidence
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.candidates import Choice, Entry, ForeignMethod, pool
+from semisvm.model_selection.candidates import LIKELIHOOD, Choice, Entry, ForeignMethod, pool
 from semisvm.model_selection.comparison_result import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
 from semisvm.model_selection.metrics import OF_SCORES
@@ -33,7 +33,7 @@ LAST_FIT = 5.0
 SECONDS = 20.0
 """Time for the choice by default."""
 QUICK_SECONDS = 8.0
-QUICK = ("svm", "tsvm", "laprls", "gradient")
+QUICK = ("svm", "tsvm", "laprls", "gradient", LIKELIHOOD[0])
 
 
 def choose(

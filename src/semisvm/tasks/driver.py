@@ -123,6 +123,18 @@ class Block(ABC):
         """Set for how many rows the unlabelled rows of all blocks count."""
         self.n_unlabeled = n_unlabeled
 
+    @abstractmethod
+    def sample_curvature(self, spans: Index, factor: float) -> None:
+        """Have a sample of the unlabelled rows stand for all of them in the curvature.
+
+        Parameters
+        ----------
+        spans : array of shape (k, 2)
+            From which unlabelled row to before which one, ascending.
+        factor : float
+            For how many rows each row of the sample stands.
+        """
+
     @property
     def is_sample(self) -> bool:
         """Whether rows are missing."""
@@ -326,7 +338,7 @@ class Rows(Generic[B]):
         mass = self.with_each(self.kind.take_rows, [(own,) for own in spans])
         n = total if size is None else max(round(mass), 1)
         self.all.set_number(n)
-        if not isinstance(self.blocks[0], Block):
+        if not isinstance(cast(Any, self.blocks[0]), Block):
             lengths = [
                 length if own is None else len(places_of(own))
                 for own, length in zip(spans, sizes, strict=True)

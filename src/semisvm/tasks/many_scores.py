@@ -254,15 +254,7 @@ class ManyScoredRows(Block):
 
     @operation(reads="sample", sets="curved")
     def sample_curvature(self, spans: Index, factor: float) -> None:
-        """Have a sample of the unlabelled rows stand for all of them in the curvature.
-
-        Parameters
-        ----------
-        spans : array of shape (k, 2)
-            From which unlabelled row to before which one, ascending.
-        factor : float
-            For how many rows each row of the sample stands.
-        """
+        """Have a sample of the rows stand for all of them in the curvature; see `Block`."""
         places = places_of(spans)
         index = np.concatenate([self.labeled, self.unlabeled[places]])
         each = np.repeat([1.0, factor], [len(self.labeled), len(places)])

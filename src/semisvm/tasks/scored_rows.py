@@ -282,15 +282,7 @@ class ScoredRows(Block):
 
     @operation(reads="sample scores costs spared curvature", changes="curvature", frees="step")
     def sample_curvature(self, spans: Index, factor: float) -> None:
-        """Have a sample of the unlabelled rows stand for all of them in the curvature.
-
-        Parameters
-        ----------
-        spans : array of shape (k, 2)
-            From which unlabelled row to before which one, ascending.
-        factor : float
-            For how many rows each row of the sample stands.
-        """
+        """Have a sample of the rows stand for all of them in the curvature; see `Block`."""
         curvature, some = self._curvatures(), self.unlabeled[places_of(spans)]
         curvature[some] *= factor
         rows = np.sort(np.concatenate([self.labeled, some]))

@@ -29,7 +29,7 @@ from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.one_score import OneScoreBlock
-from semisvm.tasks.one_score_driver import OneScoreRows
+from semisvm.tasks.one_score_driver import Cut, OneScoreRows
 from semisvm.tasks.weight_steps import RowsProblem, RowsTask, SoftLabels
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
@@ -202,8 +202,12 @@ class TwoClassTask(RowsTask):
 
     def balanced_objective(self, w: Floats, lam: float) -> float:
         """Compute the smallest J over labels with the required count."""
+        return self.best_labels(w, lam)[0]
+
+    def best_labels(self, w: Floats, lam: float) -> tuple[float, Cut]:
+        """Return the smallest J over labels with the required count, and these labels."""
         best = self.rows.best_cut(self.n_positive)
-        return self._objective(w, lam, *self.rows.losses_of_cut(best))
+        return self._objective(w, lam, *self.rows.losses_of_cut(best)), best
 
     def _objective(self, w: Floats, lam: float, fit: float, rest: float) -> float:
         return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / self.n_unlabeled

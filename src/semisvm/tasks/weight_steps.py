@@ -257,7 +257,7 @@ class RowsTask(ABC):
         return found
 
     @abstractmethod
-    def _of_sample(self, rows: Any) -> Self:
+    def _of_sample(self, rows: Any) -> Any:
         """Return the task of a sample of the rows, with as many rows of each class as suit it."""
 
     @property

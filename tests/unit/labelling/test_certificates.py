@@ -154,3 +154,19 @@ def test_pictures_alone_certify_nothing():
     session = LabelingSession(table, classes=["a", "b"], background=False)
     with pytest.raises(LabelingError, match="nothing to learn from"):
         session.certify()
+
+
+def test_rows_on_which_people_differ_count_as_wrong():
+    found, kinds = answered(160)
+    other = {"left": "right", "right": "left"}
+    before = found.certify(0.1)
+    rows = [row for row, mark in found._store.marks.items() if mark.reason == RANDOM][:20]
+    for row in rows:
+        found.answer(row, other[kinds[row]], by="b")
+    assert found._store.disputed == set(rows)
+    assert found.certify(0.1).n_certified < before.n_certified
+    for row in rows:
+        found.settle(row, kinds[row], by="c")
+    after = found.certify(0.1)
+    assert (after.n_random, after.n_errors) == (before.n_random, before.n_errors)
+    assert after.n_certified > 400

@@ -29,6 +29,5 @@ export async function startPeople() {
   show(byId("person"), person.name);
   byId("person").hidden = false;
   byId("tab-disagreements").hidden = !may("settle");
-  byId("take-away").hidden = !may("finish");
-  byId("get-answers").hidden = !may("finish");
+  for (const id of ["take-away", "get-answers", "certify"]) byId(id).hidden = !may("finish");
 }

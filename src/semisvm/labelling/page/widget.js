@@ -49,10 +49,11 @@ function render({ model, el }) {
   const state = { view: null, classes: [], seen: false, busy: false };
 
   const field = (one) => {
-    if (one.kind !== "image") return make("p", { dir: "auto" }, make("span", { class: "semisvm-name" }, `${one.name} `), one.value);
-    const image = make("img", { alt: one.name });
-    ask("picture", { row: state.view.row, name: one.name }).then((address) => image.setAttribute("src", address), () => image.replaceWith(one.value));
-    return image;
+    const tag = { image: "img", audio: "audio" }[one.kind];
+    if (tag === undefined) return make("p", { dir: "auto" }, make("span", { class: "semisvm-name" }, `${one.name} `), one.value);
+    const media = make(tag, { alt: one.name, "aria-label": one.name, controls: tag === "audio" });
+    ask("picture", { row: state.view.row, name: one.name }).then((address) => media.setAttribute("src", address), () => media.replaceWith(one.value));
+    return media;
   };
 
   function showStatus(status) {
