@@ -177,8 +177,10 @@ class AnswerStore:
         for row, mark in self.marks.items():
             if mark.value is None or row in self.disputed:
                 continue
-            same = [by or "" for by, one in self.singles(row).items() if one.value == mark.value]
-            by = mark.by or "" if self.settled(row) is mark else "; ".join(same)
+            by = mark.by or ""
+            if row in self.shared and self.settled(row) is not mark:
+                singles = self.singles(row).items()
+                by = "; ".join(by or "" for by, one in singles if one.value == mark.value)
             found[row] = by, mark.time or ""
         return found
 

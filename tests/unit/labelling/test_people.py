@@ -311,3 +311,24 @@ def test_a_row_that_was_looked_for_is_not_given_to_a_second_person():
 def test_bad_overlap():
     with pytest.raises(LabelingError, match="between 0 and 1"):
         LabelingSession({"body": ["a"]}, overlap=1.5)
+
+
+def test_a_damaged_journal_ends_links(tmp_path):
+    """The line that is missing may have revoked one."""
+    answers = tmp_path / "a.csv"
+    with session(answers=answers) as found:
+        token = found.people.invite(Person("a"))
+        found.people.invite(Person("b"))
+        found.people.revoke("a")
+        found.answer(0, "spam", by="b")
+    journal = tmp_path / "a.csv.journal"
+    content = journal.read_bytes()
+    journal.write_bytes(content.replace(b'"revoked"', b'"revokee"'))
+    with session(answers=answers) as found:
+        assert found.people.of_cookie(cookie_of(token)) is None
+        assert len(found.people) == 0
+        assert any("2 links ended" in note for note in found.status().notes)
+        assert found.view(0, by="b").answer == "spam"
+        found.people.invite(Person("b"))
+    with session(answers=answers) as found:
+        assert [person.name for person in found.people] == ["b"]
