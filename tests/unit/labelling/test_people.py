@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mail_sessions import KINDS, session
+from mail_sessions import KINDS, TEXTS, session
 from semisvm.labelling import ChangedError, LabelingError, LabelingSession
 from semisvm.labelling.answer_store import AnswerStore, Event
 from semisvm.labelling.leases import EXPIRES, SECOND
 from semisvm.labelling.people import People, cookie_of, read_people
 from semisvm.labelling.records import FINISH, LABEL, SETTLE, Person
+from semisvm.tables import Table, join_answers
 
 
 def people_of(text):
@@ -332,3 +333,24 @@ def test_a_damaged_journal_ends_links(tmp_path):
         found.people.invite(Person("b"))
     with session(answers=answers) as found:
         assert [person.name for person in found.people] == ["b"]
+
+
+def test_the_file_of_answers_is_read_and_may_be_edited(tmp_path):
+    answers = tmp_path / "a.csv"
+    with session(answers=answers) as found:
+        found.answer(0, "spam", by="a")
+        found.answer(1, "spam", by="a")
+        found.answer(2, "ham", by="a")
+        found.answer(2, "spam", by="b")
+    data = Table({"body": list(TEXTS)}, path="mail.csv")
+    joined = join_answers(data, [answers]).data.labels.tolist()
+    assert joined[:3] == ["spam", "spam", None]
+    lines = answers.read_text().splitlines(keepends=True)
+    answers.write_text("".join([lines[0], lines[1].replace("spam", "ham"), *lines[3:]]))
+    with session(answers=answers) as found:
+        assert "1 answers were taken" in found.status().notes[0]
+        # who edits the file decides for all, and what each has said stays
+        assert found._store.answers() == {0: "ham"}
+        assert found._store.singles(0)["a"].value == "spam"
+        assert found._store.is_open(1)
+        assert found._store.disputed == {2}
