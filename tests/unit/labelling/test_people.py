@@ -131,6 +131,8 @@ def test_any_order_of_changes(steps):
             continue
         if kind != "settle" and store.settled(row):
             continue
+        if kind == "remove" and store.mark_of(row, by) is None:
+            continue
         event = Event(seq, kind, (row,), value if kind in ("answer", "settle") else None, by=by)
         store.apply(event)
         kept.append(event)
@@ -354,3 +356,29 @@ def test_the_file_of_answers_is_read_and_may_be_edited(tmp_path):
         assert found._store.singles(0)["a"].value == "spam"
         assert found._store.is_open(1)
         assert found._store.disputed == {2}
+
+
+def test_none_of_these_differs_from_a_class():
+    none = {"none": True}
+    with session(texts=["a", "b", "c"]) as found:
+        store = found._store
+        for row in range(2):
+            found._record(Event(0, "skip", (row,), facts=none, by="a"))
+        found.skip(2, by="a")
+        for row in range(3):
+            found.answer(row, "spam", by="b")
+        assert store.disputed == {0, 1}
+        assert store.answers() == {2: "spam"}  # a row that was skipped has the other answer
+        shown = found.disagreements().rows[0]
+        assert [(one.by, one.value) for one in shown.answers] == [
+            ("a", "none of these"),
+            ("b", "spam"),
+        ]
+        found.settle(0, "none of these", by="c")
+        found.settle(1, "spam", by="c")
+        assert store.answers() == {1: "spam", 2: "spam"}
+        assert found.disagreements("settled").rows[1].settled == "none of these"
+        people = {one.name: (one.n_judged, one.n_right) for one in found.status().people}
+        assert people == {"a": (2, 1.0), "b": (2, 1.0)}
+        assert found.undo(by="c").kind == "settle"
+        assert store.disputed == {1}
