@@ -38,6 +38,8 @@ N_ANSWERS, N_KILLS, N_FULL = 10_000, 12, 4
 ROOM = 2000
 """Bytes that the disk has left in a spell in which it is full."""
 BAR = 0.050
+PAUSE = 0.25
+"""Seconds between answers of a person where they are timed: 20 per second of five people."""
 GIVE_UP = 300.0
 OVERLAP = 0.2
 BROWSER_ENDS = 0.005
@@ -180,9 +182,10 @@ class Worker:
             self.confirmed[row] = value
         return saved
 
-    def work(self, is_over: Callable[[], bool]) -> None:
-        """Answer rows until it is over, or none is left."""
+    def work(self, is_over: Callable[[], bool], pause: float = 0.0) -> None:
+        """Answer rows until it is over, or none is left, with pauses of this length on average."""
         while not is_over():
+            sleep(2.0 * pause * self.rng.random())
             found = self._tried(lambda client: client.post("next"))
             if found is None or found["query"] is None:
                 break
@@ -280,7 +283,7 @@ def times(table: Path, repeat: int) -> list[dict[str, Any]]:
         with ThreadPoolExecutor(len(workers) + 1) as pool:
             share = repeat // len(workers)
             work = [
-                pool.submit(one.work, lambda one=one: len(one.confirmed) >= share)  # type: ignore[misc]
+                pool.submit(one.work, lambda one=one: len(one.confirmed) >= share, PAUSE)  # type: ignore[misc]
                 for one in workers
             ]
             client = Client(server.links[PEOPLE[0]], "idle")

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.labelling.answer_store import NONE
 from semisvm.labelling.estimates import wilson
 from semisvm.labelling.records import (
     Agreement,
@@ -100,6 +101,8 @@ def agreement_of(
     for k, name in enumerate(classes):
         part = np.stack([counts[:, k], counts.sum(axis=1) - counts[:, k]], axis=1)
         n_class = int(np.count_nonzero(counts[:, k]))
+        if name == NONE and not n_class:
+            continue
         found.append(ClassAgreement(name, n_class, _interval(krippendorff_alpha(part), n)))
     return Agreement(
         n, disputed, settled, agreed, _interval(alpha, n), found, _pairs(rows), _confusions(rows)

@@ -98,6 +98,15 @@ Whose = str | bool | None
 """Whose answer to a row: that of a person, of somebody without a name, or `SETTLED`."""
 
 
+NONE = "none of these"
+"""What somebody says of a row that belongs to no class."""
+
+
+def said(mark: Mark) -> str | None:
+    """Return what a person says of a row: a class, or `NONE`; None of a row that was skipped."""
+    return NONE if mark.value is None and mark.facts.get("none") else mark.value
+
+
 @dataclass
 class _Done:
     event: Event
@@ -178,7 +187,10 @@ class AnswerStore:
     def singles(self, row: int) -> dict[str | None, Mark]:
         """Return person -> answer, as each has given it."""
         own = self._own.get(row, {})
-        return {by: mark for by, mark in own.items() if not isinstance(by, bool)}
+        found = {by: mark for by, mark in own.items() if not isinstance(by, bool)}
+        if len(found) > 1 and None in found and not found[None].seq:
+            del found[None]  # a label of the file gives way to the first answer
+        return found
 
     def who(self) -> dict[int, tuple[str, str]]:
         """Return row -> whose label it is, and when it was given; without names, nothing."""
@@ -188,8 +200,10 @@ class AnswerStore:
         for row, mark in self.marks.items():
             if mark.value is None or row in self.disputed:
                 continue
-            same = [by or "" for by, one in self.singles(row).items() if one.value == mark.value]
-            by = mark.by or "" if self.settled(row) is mark else "; ".join(same)
+            by = mark.by or ""
+            if row in self.shared and self.settled(row) is not mark:
+                singles = self.singles(row).items()
+                by = "; ".join(by or "" for by, one in singles if one.value == mark.value)
             found[row] = by, mark.time or ""
         return found
 
@@ -257,8 +271,8 @@ class AnswerStore:
         own = self._own.get(row, {})
         if event.by is None:  # nobody in particular takes back what all have said
             return list(own) if event.kind == REMOVE else [None]
-        given = own.get(None)
-        return [event.by] if given is None or given.seq else [event.by, None]
+        is_of_file = event.kind == REMOVE and event.by not in own
+        return [None if is_of_file else event.by]
 
     def rows_of(self, event: Event) -> tuple[int, ...]:
         """Return the rows that an event changes."""
@@ -277,9 +291,9 @@ class AnswerStore:
             self.given_by[whose] += is_answer - was_answer
         if not own:
             del self._own[row]
-        singles = [mark for by, mark in own.items() if by is not SETTLED]
-        answers = [mark for mark in singles if mark.value is not None]
-        differ = len({mark.value for mark in answers}) > 1
+        singles = list(self.singles(row).values())
+        answers = [mark for mark in singles if said(mark) is not None]
+        differ = len({said(mark) for mark in answers}) > 1
         (self.disputed.add if differ and SETTLED not in own else self.disputed.discard)(row)
         (self.shared.add if len(answers) > 1 else self.shared.discard)(row)
         first = min(answers or singles, key=lambda mark: mark.seq, default=None)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from semisvm.labelling.agreement import agreement_of
+from semisvm.labelling.answer_store import NONE, said
 from semisvm.labelling.leases import SECOND
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import (
@@ -53,9 +54,9 @@ class Disagreements:
         shown = []
         for row, mark, singles in found:
             answers = [
-                SingleAnswer(by or "", one.value, one.time)
+                SingleAnswer(by or "", str(said(one)), one.time)
                 for by, one in singles.items()
-                if one.value is not None
+                if said(one) is not None
             ]
             shown.append(
                 Disagreement(
@@ -64,7 +65,7 @@ class Disagreements:
                     self._pool.summary(row),
                     answers,
                     mark.seq,
-                    None if which == OPEN else mark.value,
+                    None if which == OPEN else said(mark),
                     mark.by if which == SETTLED else None,
                     self._pool.picture_of(row),
                 )
@@ -77,12 +78,13 @@ class Disagreements:
             store = self._store
             answered = {row: _answers(store.singles(row)) for row in store.shared}
             rows = [
-                {by: mark.value for by, mark in marks.items()}
+                {by: str(said(mark)) for by, mark in marks.items()}
                 for marks in answered.values()
                 if any(mark.reason == SECOND for mark in marks.values())
             ]
             settled = sum(store.settled(row) is not None for row in store.shared)
-            return agreement_of(rows, list(store.classes), len(store.disputed), settled)
+            classes = dict.fromkeys([*store.classes, NONE])
+            return agreement_of(rows, list(classes), len(store.disputed), settled)
 
     def people_status(self) -> list[PersonStatus]:
         """Return what each person has done, in the order of their links."""
@@ -137,4 +139,4 @@ class Disagreements:
 
 
 def _answers(singles: Any) -> dict[str, Any]:
-    return {by or "": mark for by, mark in singles.items() if mark.value is not None}
+    return {by or "": mark for by, mark in singles.items() if said(mark) is not None}

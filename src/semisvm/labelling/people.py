@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from semisvm.labelling.journal import LOST
 from semisvm.labelling.records import FINISH, LABEL, ROLES, LabelingError, Person
 from semisvm.text import did_you_mean
 
@@ -42,10 +43,16 @@ class People:
     ----------
     keep : callable
         Brings a line to the journal.
+
+    Attributes
+    ----------
+    lost : int
+        Links that ended because lines of the journal are damaged.
     """
 
     def __init__(self, keep: Callable[[dict[str, Any]], Any]) -> None:
         self._keep = keep
+        self.lost = 0
         self._known: dict[str, Person] = {}
         self._keys: dict[str, str] = {}
 
@@ -67,6 +74,10 @@ class People:
             self._keys[line["key"]] = line["name"]
         elif line["kind"] == REVOKED:
             self._forget(line["name"])
+        elif line["kind"] == LOST:  # perhaps what ended a link
+            self.lost += len(self._known)
+            self._known.clear()
+            self._keys.clear()
 
     def _forget(self, name: str) -> None:
         self._known.pop(name, None)

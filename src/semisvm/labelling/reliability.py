@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from semisvm.labelling.answer_store import AnswerStore, Mark
+from semisvm.labelling.answer_store import AnswerStore, Mark, said
 
 USUAL, WORTH = 0.9, 10.0
 """The share of right answers of a person of whom nothing is known, and how many rows that is
@@ -45,16 +45,16 @@ def judged(store: AnswerStore) -> dict[str, tuple[int, float]]:
     n: Counter[str] = Counter()
     right: Counter[str] = Counter()
     for row in store.shared:
-        label = store.marks[row].value
+        label = said(store.marks[row])
         for by, mark in _named(store, row).items():
             n[by] += 1
-            right[by] += 0.5 if row in store.disputed else float(mark.value == label)  # type: ignore[assignment]
+            right[by] += 0.5 if row in store.disputed else float(said(mark) == label)  # type: ignore[assignment]
     return {by: (count, float(right[by])) for by, count in n.items()}
 
 
 def _named(store: AnswerStore, row: int) -> dict[str, Mark]:
     singles = store.singles(row)
-    return {by or "": mark for by, mark in singles.items() if mark.value is not None}
+    return {by or "": mark for by, mark in singles.items() if said(mark) is not None}
 
 
 def doubtful(store: AnswerStore) -> set[str]:

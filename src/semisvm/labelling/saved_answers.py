@@ -31,6 +31,7 @@ from semisvm.tables.answers import CHECK, PICKED, ROW, join_answers, write_answe
 from semisvm.tables.errors import DataError
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.writing import write_text
+from semisvm.text import counted
 
 COMMENT = "comment"
 BY, TIME, WHAT = "semisvm_by", "semisvm_time", "semisvm_what"
@@ -156,6 +157,11 @@ class SavedAnswers(AnswerStore):
             state = self._state_to_compare(lines)
             before = self._replay(lines, state)
             self._keep_classes(lines)
+            if self.people.lost:
+                self.notes.append(
+                    f"{counted(self.people.lost, 'link')} ended, since what revoked one may be "
+                    "among the lines that are missing: --people makes new ones."
+                )
             if state is not None:
                 self._take_file(before)
         except BaseException:

@@ -10,6 +10,7 @@ import numpy as np
 from semisvm.labelling.answer_store import (
     ANSWER,
     CLASS,
+    NONE,
     REMOVE,
     SETTLE,
     SKIP,
@@ -17,6 +18,7 @@ from semisvm.labelling.answer_store import (
     Event,
     class_name,
     class_names,
+    said,
 )
 from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.certificates import Certifier
@@ -403,7 +405,7 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         ----------
         row : int
         value : str
-            The label of the row from now on, one of the classes.
+            The label of the row from now on, one of the classes; or "none of these".
         client : str, optional
         version : int, optional
             That of the label when it was looked at, as of `disagreements`.
@@ -412,13 +414,17 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         """
         with self._lock:
             self._check_row(row)
-            self._check_class(value)
+            is_none = value == NONE and value not in self._store.classes
+            if not is_none:
+                self._check_class(value)
             self._check_version(row, version)
             if row not in self._store.disputed and self._store.settled(row) is None:
                 raise LabelingError("People do not differ about this row.")
-            facts = {k: v for k, v in self._store.marks[row].facts.items() if k != "client"}
-            facts = {**facts, "client": client}
-            return self._record(Event(0, SETTLE, (row,), value, facts=facts, by=by))
+            before = self._store.marks[row].facts
+            facts = {k: v for k, v in before.items() if k not in ("client", "none")}
+            facts |= {"client": client, **({"none": True} if is_none else {})}
+            label = None if is_none else value
+            return self._record(Event(0, SETTLE, (row,), label, facts=facts, by=by))
 
     def add_class(self, name: str, *, client: str | None = None, by: str | None = None) -> Event:
         """Add a class."""
@@ -509,7 +515,7 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         mark = self._store.settled(row)
         if mark is not None and by is not None:
             name = self._pool.name_of(row)
-            raise LabelingError(f"Row {name} was settled as {mark.value!r}: its answers stay.")
+            raise LabelingError(f"Row {name} was settled as {said(mark)!r}: its answers stay.")
 
     def _model_changed(self) -> None:
         """Adjust to a new model."""

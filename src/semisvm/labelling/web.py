@@ -28,7 +28,6 @@ from starlette.routing import Route
 from semisvm.labelling.records import (
     FINISH,
     LABEL,
-    OWNER,
     SETTLE,
     ChangedError,
     LabelingError,
@@ -485,7 +484,9 @@ class Answers:
 
 def allowed(request: Request, right: str) -> Person:
     """Return whose request it is, or refuse it."""
-    person: Person = getattr(request.state, PERSON, None) or OWNER
+    person: Person | None = getattr(request.state, PERSON, None)
+    if person is None:
+        raise RefusedError(401, "It is not known whose request this is.")
     if not person.may(right):
         raise RefusedError(403, f"Your link is for labelling: it has no right to {right}.")
     return person

@@ -173,6 +173,7 @@ def test_behind_a_proxy(found):
             ("http://label.example.org", "label.example.org", 403),
             ("https://evil.example", "label.example.org", 403),
             (PUBLIC, "evil.example", 421),
+            (PUBLIC, "192.168.0.7:8765", 421),  # past the proxy nothing would be encrypted
         ):
             headers = {"Host": host, "Origin": origin, **cookie}
             answer = send(running, "POST", "/api/next", {"client": "c"}, **headers)

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mail_sessions import KINDS, session
+from mail_sessions import KINDS, TEXTS, session
 from semisvm.labelling import ChangedError, LabelingError, LabelingSession
 from semisvm.labelling.answer_store import AnswerStore, Event
 from semisvm.labelling.leases import EXPIRES, SECOND
 from semisvm.labelling.people import People, cookie_of, read_people
 from semisvm.labelling.records import FINISH, LABEL, SETTLE, Person
+from semisvm.tables import Table, join_answers
 
 
 def people_of(text):
@@ -129,6 +130,8 @@ def test_any_order_of_changes(steps):
             kept = [event for event in kept if event.seq != last.seq]
             continue
         if kind != "settle" and store.settled(row):
+            continue
+        if kind == "remove" and store.mark_of(row, by) is None:
             continue
         event = Event(seq, kind, (row,), value if kind in ("answer", "settle") else None, by=by)
         store.apply(event)
@@ -311,3 +314,71 @@ def test_a_row_that_was_looked_for_is_not_given_to_a_second_person():
 def test_bad_overlap():
     with pytest.raises(LabelingError, match="between 0 and 1"):
         LabelingSession({"body": ["a"]}, overlap=1.5)
+
+
+def test_a_damaged_journal_ends_links(tmp_path):
+    """The line that is missing may have revoked one."""
+    answers = tmp_path / "a.csv"
+    with session(answers=answers) as found:
+        token = found.people.invite(Person("a"))
+        found.people.invite(Person("b"))
+        found.people.revoke("a")
+        found.answer(0, "spam", by="b")
+    journal = tmp_path / "a.csv.journal"
+    content = journal.read_bytes()
+    journal.write_bytes(content.replace(b'"revoked"', b'"revokee"'))
+    with session(answers=answers) as found:
+        assert found.people.of_cookie(cookie_of(token)) is None
+        assert len(found.people) == 0
+        assert any("2 links ended" in note for note in found.status().notes)
+        assert found.view(0, by="b").answer == "spam"
+        found.people.invite(Person("b"))
+    with session(answers=answers) as found:
+        assert [person.name for person in found.people] == ["b"]
+
+
+def test_the_file_of_answers_is_read_and_may_be_edited(tmp_path):
+    answers = tmp_path / "a.csv"
+    with session(answers=answers) as found:
+        found.answer(0, "spam", by="a")
+        found.answer(1, "spam", by="a")
+        found.answer(2, "ham", by="a")
+        found.answer(2, "spam", by="b")
+    data = Table({"body": list(TEXTS)}, path="mail.csv")
+    joined = join_answers(data, [answers]).data.labels.tolist()
+    assert joined[:3] == ["spam", "spam", None]
+    lines = answers.read_text().splitlines(keepends=True)
+    answers.write_text("".join([lines[0], lines[1].replace("spam", "ham"), *lines[3:]]))
+    with session(answers=answers) as found:
+        assert "1 answers were taken" in found.status().notes[0]
+        # who edits the file decides for all, and what each has said stays
+        assert found._store.answers() == {0: "ham"}
+        assert found._store.singles(0)["a"].value == "spam"
+        assert found._store.is_open(1)
+        assert found._store.disputed == {2}
+
+
+def test_none_of_these_differs_from_a_class():
+    none = {"none": True}
+    with session(texts=["a", "b", "c"]) as found:
+        store = found._store
+        for row in range(2):
+            found._record(Event(0, "skip", (row,), facts=none, by="a"))
+        found.skip(2, by="a")
+        for row in range(3):
+            found.answer(row, "spam", by="b")
+        assert store.disputed == {0, 1}
+        assert store.answers() == {2: "spam"}  # a row that was skipped has the other answer
+        shown = found.disagreements().rows[0]
+        assert [(one.by, one.value) for one in shown.answers] == [
+            ("a", "none of these"),
+            ("b", "spam"),
+        ]
+        found.settle(0, "none of these", by="c")
+        found.settle(1, "spam", by="c")
+        assert store.answers() == {1: "spam", 2: "spam"}
+        assert found.disagreements("settled").rows[1].settled == "none of these"
+        people = {one.name: (one.n_judged, one.n_right) for one in found.status().people}
+        assert people == {"a": (2, 1.0), "b": (2, 1.0)}
+        assert found.undo(by="c").kind == "settle"
+        assert store.disputed == {1}
