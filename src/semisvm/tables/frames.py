@@ -335,7 +335,7 @@ def _label_list(y: Any) -> list[Any]:
     if isinstance(y, (list, tuple)) or (hasattr(y, "to_list") and not hasattr(y, "columns")):
         listed = y.to_list() if hasattr(y, "to_list") else list(y)
         lists = [isinstance(value, (list, tuple, np.ndarray)) for value in listed]
-        if not any(lists) or not all(lists):
+        if not (lists and all(lists)):
             label_array([v for v in listed if isinstance(v, float)])  # refuses infinite ones
             return listed
     values: NDArray[Any] = column_or_1d(label_array(y), warn=True)
