@@ -46,8 +46,9 @@ class SemiSupervisedClassifier(TakesCallbacks, ClassifierMixin, BaseEstimator):
     method : str, default="auto"
         A name of `semisvm.estimators.registry` such as "tsvm", or "auto" to choose.
     features : ColumnFeatures or transformer, optional
-        What makes features of columns; by default `semisvm.tables.ColumnFeatures`. Any
-        transformer of scikit-learn's kind is fitted to all rows, without labels.
+        What makes features of columns; by default `semisvm.tables.ColumnFeatures`, which finds out
+        what each column holds. ``ColumnFeatures(numeric=["zip"])`` tells it. Any transformer of
+        scikit-learn's kind is fitted to all rows, without labels.
     encoder : str or callable, optional
         What makes vectors of texts, as of `ColumnFeatures`: "model2vec:NAME" for instance, or a
         function of a list of texts. Words are used besides, unless ``features`` leave them out.

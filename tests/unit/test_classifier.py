@@ -1,6 +1,7 @@
 """SemiSupervisedClassifier: frames and labels of every kind, and what it reports."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -223,6 +224,19 @@ def test_own_marker():
         SemiSupervisedClassifier("svm").fit(COLUMNS, with_missing(TEXTS, "-1"))
     # True is no 1
     assert as_labels([True, False, None], unlabeled=1)[0].tolist() == [True, False, None]
+
+
+@pytest.mark.parametrize("kind", [pd.Timestamp, lambda text: ("kind", text), Decimal, pd.Interval])
+def test_labels_of_other_types_are_refused(kind):
+    years = {"ham": "2020", "spam": "2021"}
+    if kind is pd.Interval:
+        y = pd.Series(pd.cut(with_missing(NUMBERS, np.nan), [-1, 0.5, 2]))
+    else:
+        y = with_missing([kind(years[label]) for label in TEXTS], None)
+    with pytest.raises(ValueError, match=r"y has a label of type .*: give texts, numbers"):
+        SemiSupervisedClassifier("svm").fit(COLUMNS, y)
+    texts = [None if row >= LABELED else str(label) for row, label in enumerate(y)]
+    assert len(SemiSupervisedClassifier("svm").fit(COLUMNS, texts).classes_) == 2
 
 
 def test_five_lines_on_a_file(tmp_path):

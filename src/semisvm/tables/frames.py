@@ -22,6 +22,8 @@ from semisvm.tables.table import Column, MatrixData, Table
 TEXTS = "text"
 """Name of the column that a list of texts becomes."""
 LONGEST_PATH = 1_000
+CLASSES = (str, bool, int, float, np.generic)
+"""Types of labels."""
 
 
 def as_data(X: Any) -> Table | MatrixData:
@@ -309,6 +311,13 @@ def as_labels(
         return None if _is_marker(value, unlabeled) else value
 
     labels = objects([label(value) for value in values])
+    for found in labels:
+        if found is not None and not isinstance(found, CLASSES):
+            kind = type(found).__name__
+            raise ValueError(
+                f"y has a label of type {kind}, {found!r:.40}: give texts, numbers or booleans, "
+                "such as str(label) of each. Several labels per row are for MultiLabelSVC."
+            )
     marked = unlabeled == -1 and any(value == "-1" for value in texts)
     if marked:
         raise ValueError(
@@ -348,7 +357,8 @@ def _label_list(y: Any) -> list[Any]:
         return list(y.to_pylist())
     if isinstance(y, (list, tuple)) or (hasattr(y, "to_list") and not hasattr(y, "columns")):
         listed = y.to_list() if hasattr(y, "to_list") else list(y)
-        if not any(isinstance(value, (list, tuple, np.ndarray)) for value in listed):
+        lists = [isinstance(value, (list, tuple, np.ndarray)) for value in listed]
+        if not (lists and all(lists)):
             label_array([v for v in listed if isinstance(v, float)])  # refuses infinite ones
             return listed
     values: NDArray[Any] = column_or_1d(label_array(y), warn=True)
