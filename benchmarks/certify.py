@@ -83,7 +83,7 @@ def oracle(
         rejects = chance_of_few(n, n_sample, few, allowed) <= level
         if not rejects.any():
             break
-        power[rejects] = hypergeom.cdf(few, n, n_wrong, n_sample)[rejects]
+        power[rejects] = hypergeom.cdf(few[rejects], n, n_wrong[rejects], n_sample)
     meets = np.flatnonzero(n_wrong <= error * n_rows)
     return float(np.max(power * others)), int(others[meets[-1]]) if len(meets) else 0
 
