@@ -81,7 +81,9 @@ def oracle(
     for k in range(int(2.0 * error * n_sample) + 2):
         few = np.full(n, k, dtype=np.intp)
         rejects = chance_of_few(n, n_sample, few, allowed) <= level
-        power[rejects] = hypergeom.cdf(few, n, n_wrong, n_sample)[rejects]
+        if not rejects.any():
+            break
+        power[rejects] = hypergeom.cdf(few[rejects], n, n_wrong[rejects], n_sample)
     meets = np.flatnonzero(n_wrong <= error * n_rows)
     return float(np.max(power * others)), int(others[meets[-1]]) if len(meets) else 0
 

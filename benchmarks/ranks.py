@@ -108,8 +108,9 @@ def case(
                 warnings.simplefilter("ignore")
                 model = fit(rows[:n], partly)
                 right = 100.0 * (np.asarray(model.predict(rows)) == y)
-            accuracies = (float(right[part].mean()) for part in places.values())
-            found[method] = (*accuracies, process_time() - start)
+            seconds = process_time() - start
+            unlabelled, new = (float(right[part].mean()) for part in places.values())
+            found[method] = (unlabelled, new, seconds)
             if method == AUTO:
                 p = model.predict_proba(rows)
                 quality = {place: reliability(p[part], y[part]) for place, part in places.items()}
