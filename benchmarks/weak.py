@@ -17,6 +17,9 @@ mistaken for others). Accuracy on the unlabelled and new rows together, in %, of
 
 The rules were chosen on the sets marked "chosen on".
 
+``--sets curve`` has the accuracy over the number of gold labels; its JSON in
+``docs/results/guide/weak.json`` is what ``make docs`` draws.
+
 ``--sets speed`` measures what evidence costs a fit: processor time with it over that without, the
 quickest of some fits in turns, summed over draws of the labels. With evidence the labels move in
 other rounds, so the ratio is also shown for one step of conjugate gradients.
@@ -68,6 +71,8 @@ TIME_LIMIT = 10.0
 SPEED, SPEED_SETS, SPEED_ROWS = "speed", ("text1_pcmac", "la1", "usps"), 3_000
 SLOWEST, TURNS, DRAWS = 1.1, 3, 4
 """What evidence may cost, in fits without it."""
+CURVE, CURVE_SET, CURVE_GOLD, CURVE_SOURCE = "curve", "usps", (20, 50, 100, 200), "75"
+LINES = {"gold only": "gold", "weak only": "weak", "both": "both"}
 WITHIN, GAIN, WORST = 1.0, 1.5, -2.0
 """What is wanted: points below the better of gold and weak, mean above it, least above gold."""
 
@@ -216,9 +221,49 @@ def cost(X: Any, y: Any, kind: Any) -> dict[str, Any]:
     }
 
 
+def curves_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the curves of accuracies, as `papers.figures.draw_curves` takes them."""
+    return [
+        {
+            "title": f"{CURVE_SET}, one source, errors {title}",
+            "x": list(CURVE_GOLD),
+            "lines": {
+                name: [
+                    [row[way] / 100.0 for row in rows if (row["gold labels"], row["errors"]) == at]
+                    for at in [(n, errors) for n in CURVE_GOLD]
+                ]
+                for name, way in LINES.items()
+            },
+            "levels": {},
+            "x_name": "gold labels",
+            "y_name": "accuracy",
+            "scale": CURVE,
+        }
+        for errors, title in (("random", "at random"), ("regions", "in regions"))
+    ]
+
+
+def curve_rows(folder: Path, repeat: int) -> list[dict[str, Any]]:
+    """Measure the accuracy over the number of gold labels."""
+    rows = []
+    for seed in range(FIRST_SEED, FIRST_SEED + repeat):
+        X, y = prepared(folder, CURVE_SET, seed, ROWS)
+        for n_gold in CURVE_GOLD:
+            gold = None
+            for errors in ("random", "regions"):
+                own = case(X, y, n_gold, CURVE_SOURCE, errors, seed, gold)
+                gold = own["gold"]
+                rows.append({"gold labels": n_gold, "errors": errors, "seed": seed, **own})
+    return rows
+
+
 def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, Any]:
     """Print every case and summaries of sets, errors and sources; or what evidence costs."""
     report = Report("weak", draws=repeat, rows=ROWS)
+    if sets == [CURVE]:
+        rows = curve_rows(folder, repeat)
+        report.table("accuracy over gold labels", rows)
+        return {**report.result(), "curves": curves_of(rows)}
     if sets == [SPEED]:
         rows = [
             {"set": name, "rows": len(y), "fit": kind.__name__, **cost(X, y, kind)}
