@@ -2,6 +2,7 @@
 
 ``python -m papers NAME --json > docs/results/NAME.json`` saves a result; it holds the settings and
 the commit, which the guide names beside the figure. The tables are those of ``paper_tables.py``.
+Results of benchmarks are in ``docs/results/guide``.
 """
 
 import json
@@ -18,7 +19,7 @@ def main(folder: Path) -> None:
     """Draw every result that was saved and has curves."""
     matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(RESULTS.glob("*.json")):
+    for path in sorted(RESULTS.rglob("*.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
         if result["curves"]:
             draw_curves(result["curves"]).savefig(folder / f"{path.stem}.png", dpi=90)

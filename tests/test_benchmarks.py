@@ -1,13 +1,14 @@
 """Commands that the guide names beside its figures exist, and benchmarks can be started."""
 
 import inspect
+import json
 import re
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import columns, trust
+from benchmarks import columns, trust, weak
 from benchmarks.__main__ import BENCHMARKS, ONLY, TOOLS, read_arguments
 from benchmarks.revisions import Revision, gate_row
 from benchmarks.workload import MADE
@@ -155,3 +156,20 @@ def test_fits_of_the_gate_need_no_data():
         assert X.shape[0] == len(labels)
         assert (labels >= 0).sum() < 0.1 * len(labels)
         assert len(shares) == labels.max() + 1
+
+
+def test_the_curves_of_weak_labels_are_those_that_the_guide_draws():
+    path = ROOT / "docs" / "results" / "guide" / "weak.json"
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    (rows,) = saved["tables"].values()
+    assert saved["curves"] == weak.curves_of(rows)
+    assert "build/papers/weak.png" in (ROOT / "docs" / "weak_labels.md").read_text()
+
+
+def test_weak_labels_are_wrong_as_often_as_is_said():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 150)
+    X = rng.normal(size=(600, 5)) + 3.0 * np.eye(4, 5)[y]
+    for errors in weak.ERRORS:
+        found = [np.mean(weak.weak_labels(X, y, 0.75, errors, s) == y) for s in range(4)]
+        assert np.mean(found) == pytest.approx(0.75, abs=0.06)
