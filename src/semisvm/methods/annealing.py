@@ -127,25 +127,27 @@ def anneal(
         return solution
     # the end of the path is not needed any more
     method.state, task, size = method.best, method.task, method.task.sample_size
-    # where there are samples, the smallest one is enough to compare with the start
     loose, *rest = settling(lam, tol, sizes)
-    more, levels, best = 0, rest or [loose], method.best
-    if not sizes or (rounds and first is not None):
-        task = task.sampled(loose.rows)
-        switching = Switching(task, task.at(best if not sizes else best.copy()), None)
+    compared, more, best = rounds > 0 and first is not None, 0, method.best
+    if compared or not sizes:
+        # where there are samples, the smallest one is enough to compare with the start
+        few = task.sampled(loose.rows)
+        switching = Switching(few, few.at(best.copy() if sizes else best), None)
         more, _ = follow("switching", [loose], switching, recorder, max_rounds)
-        end = switching.state
-        if rounds and first is not None:
-            value = switching.objective(lam)
-            end, again = _or_start(task, end, value, first, loose, max_rounds)
+        if compared:
+            assert first is not None
+            end = switching.state, switching.objective(lam)
+            found, again = _or_start(few, *end, first, loose, max_rounds)
             more += again
-        if not sizes or end is not switching.state:
-            best, size = end, loose.rows
-    task = task.sampled(size)
-    switching = Switching(task, task.at(best), None)
+            if found is not end[0]:
+                best, size = found, loose.rows
+            switching = Switching(few, few.at(found), None)
+    if sizes:
+        task = task.sampled(size)
+        switching = Switching(task, task.at(best), None)
     solution = finish_two(
         switching,
-        levels,
+        rest or [loose],
         lam=lam,
         max_rounds=max_rounds,
         balance_tol=balance_tol,
