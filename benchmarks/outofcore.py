@@ -126,6 +126,7 @@ def fit_here(place: str, name: str, how: str, share: float) -> None:
         model.fit(X, y)
         told |= {"seconds": perf_counter() - start, "processor": process_time() - processor}
         told |= {"objective": model.objective_, "rounds": model.n_iter_}
+        told["passes"] = float(model.trace_["passes"][-1])
     print(json.dumps(told))
 
 
@@ -162,6 +163,7 @@ def fit_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str
             "seconds": Spread.of(told["seconds"] for told in all_told),
             "processor": Spread.of(told["processor"] for told in all_told),
             "rounds": all_told[0].get("rounds"),
+            "passes": all_told[0].get("passes"),
             "MB needed": all_told[0].get("MB"),
             "objective, relative difference": abs(all_told[0]["objective"] / best - 1.0)
             if how != TENTH
