@@ -10,7 +10,9 @@ from semisvm.tables.table import Table
 from semisvm.training import train
 
 WORDS = ("apple pear plum cherry", "train bus tram ferry", "cello flute drum harp")
-N_ROWS = 120
+N_WORDS = 300
+"""With so many words latent directions are tried too, which are dense rows of many columns."""
+N_ROWS = 400
 N_LABELED = 30
 
 
@@ -38,7 +40,10 @@ def _tables(n_classes: int) -> tuple[Table, Table]:
     """Make a table of texts and one of numbers; the labels of most rows are unknown."""
     rng = np.random.default_rng(0)
     codes = rng.integers(n_classes, size=N_ROWS)
-    texts = [" ".join(rng.choice(f"{WORDS[code]} the and of".split(), 8)) for code in codes]
+    others = [f"word{k}" for k in range(N_WORDS)]
+    texts = [
+        " ".join([*rng.choice(WORDS[code].split(), 3), *rng.choice(others, 6)]) for code in codes
+    ]
     numbers = rng.normal(size=(N_ROWS, 4)) + 2.0 * np.eye(n_classes, 4)[codes]
     labels: Any = np.array([str(code) for code in codes], dtype=object)
     labels[N_LABELED:] = None

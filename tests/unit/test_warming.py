@@ -28,6 +28,11 @@ labels = np.array(["up", "down"] * 60, dtype=object)
 labels[40:] = None
 with event.install_listener("numba:compile", Listener()):
     train(Table({"text": texts}, labels))
+    # wide enough for latent directions
+    rng = np.random.default_rng(0)
+    wide = [" ".join([text, *(f"w{k}" for k in rng.integers(250, size=6))]) for text in 2 * texts]
+    size = rng.normal(size=len(wide))
+    train(Table({"text": wide, "size": size}, np.concatenate([labels, labels[40:], labels[:40]])))
 print(sorted(Listener.names))
 """
 
