@@ -81,6 +81,8 @@ def noise_rates(label_noise: Any, labels: PartialLabels) -> Floats | None:
         rates[labels.labeled] = float(label_noise)
     else:
         given = floats("label_noise", label_noise)
+        if given.ndim != 1:
+            raise ValueError(f"label_noise must have one rate per row, got shape {given.shape}.")
         check_same_length(rates, given, "label_noise")
         rates[labels.labeled] = given[labels.labeled]
         wrong = np.flatnonzero(~((rates >= 0.0) & (rates < 1.0)))

@@ -146,6 +146,7 @@ def test_probabilities_by_hand():
         ({"spam": 0.1}, r"unknown classes \['spam'\]"),
         ([0.1, 0.2], "label_noise"),
         (np.full(N, 2.0), "row 0 is 2.0"),
+        (np.full((N, 2), 0.1), r"shape \(300, 2\)"),
     ],
 )
 def test_what_cannot_be_a_rate_is_refused(flipped, noise, message):
