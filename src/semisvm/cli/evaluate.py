@@ -356,8 +356,10 @@ def beside_model(
     accuracy, own = (float(np.average(values, weights=each)) for values in (right, ahead))
     # weighted rows are as many as have the same variance
     worth = len(rows) if each is None else float(each.sum() ** 2 / (each**2).sum())
-    alone = (float(np.average(v, weights=each)) for v in (ahead & ~right, right & ~ahead))
-    interval = clipped(paired_interval(*alone, worth), (-1.0, 1.0))
+    gained, lost = (
+        float(np.average(rows, weights=each)) for rows in (ahead & ~right, right & ~ahead)
+    )
+    interval = clipped(paired_interval(gained, lost, worth), (-1.0, 1.0))
     return {
         **found,
         "accuracy": accuracy,
