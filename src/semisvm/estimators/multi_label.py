@@ -381,8 +381,8 @@ class MultiLabelSVC(ScoringClassifier):
             "shrunk towards the supervised estimate"
         )
         recorder.note(
-            f"shares of {counted(len(shares), 'label')} estimated: standard errors up to {error:.1%}"
-            f"{doubt if doubtful else ''}"
+            f"shares of {counted(len(shares), 'label')} estimated: standard errors up to "
+            f"{error:.1%}{doubt if doubtful else ''}"
         )
 
     def _publish_labels(self, table: LabelTable, found: list[Fitted], recorder: Recorder) -> None:
