@@ -34,9 +34,8 @@ MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
 EVIDENCE = "evidence"
-EVIDENCE_WEIGHTS = {"tsvm": {0.2: 1.0, 1.0: 1.0}, "da": {0.2: 1.0}}
-"""Weights of evidence that are tried, where there is any, with what each weighs in a committee
-before any label was held out. All methods are tried without evidence too."""
+EVIDENCE_WEIGHTS = {"tsvm": (0.2, 1.0), "da": (0.2,)}
+"""Weights of evidence that are tried, where there is any. All methods are tried without it too."""
 LIKELIHOOD = "expectation", {"evidence_weight": 1.0, "constraint_weight": 0.0}
 """The method, and parameters, that maximises the likelihood of the evidence: a maxent classifier
 trained on weak labels whose errors it knows. Neither margins nor class shares have a part in it."""
@@ -178,10 +177,10 @@ def _with_evidence(
     method: Method, fixed: dict[str, Any], seconds: float, last: float
 ) -> Iterator[Entry]:
     """Yield the ways to use evidence that are tried of a method."""
-    for value, weight in EVIDENCE_WEIGHTS.get(method.name, {}).items():
+    for value in EVIDENCE_WEIGHTS.get(method.name, ()):
         name = f"{method.name} {EVIDENCE}={value:g}"
         parameters = {**fixed, "evidence_weight": value}
-        yield Entry(name, method, parameters, seconds, last, weight)
+        yield Entry(name, method, parameters, seconds, last)
 
 
 def _of_likelihood(given: Mapping[str, Any], size: Size, full: Size) -> Entry:
