@@ -57,7 +57,7 @@ OF_CLOCK = PARTS.index("hour_sin")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?|\d\d:\d\d:\d\d(\.\d+)?")
 """ISO 8601: a date, a date with a time, or a time."""
 
-GERMAN = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
+DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
 """A day, month and year, as in 31.12.2025, perhaps with a time."""
 
 SLASHES = re.compile(r"\d\d?/\d\d?/\d{2,4}([ T].*)?")
@@ -153,14 +153,8 @@ def _kind_of_strings(values: list[str]) -> Kind:
     distinct, n = len(set(values)), len(values)
     if distinct == 1:
         return Kind(None, "all its values are the same")
-    if all(WRITTEN.fullmatch(value) or GERMAN.fullmatch(value) for value in values):
+    if all(WRITTEN.fullmatch(value) or DOTS.fullmatch(value) for value in values):
         return _kind_of_times(values)
-    if all(SLASHES.fullmatch(value) for value in values):
-        return Kind(
-            None,
-            f"day and month of its dates, such as {values[0]!r}, have no known order; write them "
-            "as 2025-12-31, which pandas.to_datetime does",
-        )
     if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(value) for value in values):
         return Kind(None, f"{distinct} of its {n} values are distinct hashes, like an identifier")
     words = sum(value.count(" ") + 1 for value in values) / n
@@ -170,6 +164,12 @@ def _kind_of_strings(values: list[str]) -> Kind:
         return Kind(TEXT, f"{distinct} distinct values of {words:.0f} words on average")
     if few or distinct <= LEVEL_SHARE * n:
         return Kind(CATEGORICAL, f"{distinct} distinct values")
+    if all(SLASHES.fullmatch(value) for value in values):
+        return Kind(
+            None,
+            f"day and month of its dates, such as {values[0]!r}, have no known order; write them "
+            "as 2025-12-31, which pandas.to_datetime does",
+        )
     if words >= 1.5:
         return Kind(TEXT, f"{distinct} distinct values of {words:.1f} words on average")
     if distinct == n and n < ENOUGH_ROWS:
@@ -208,9 +208,9 @@ def as_time(cell: Any) -> date | time | None:
     if isinstance(cell, (date, time)):
         return cell
     text = str(cell).strip()  # a period of pandas, for instance
-    german = GERMAN.fullmatch(text)
-    if german is not None:
-        day, month, year, clock, seconds = german.groups()
+    dotted = DOTS.fullmatch(text)
+    if dotted is not None:
+        day, month, year, clock, seconds = dotted.groups()
         text = f"{year}-{month:0>2}-{day:0>2} {clock or '00:00':0>5}{seconds or ''}"
     if WRITTEN.fullmatch(text) is None:
         return None
