@@ -11,6 +11,7 @@ pytest.importorskip("rich")
 
 import semisvm
 from commands import run
+from semisvm.model_selection.intervals import paired_interval
 from semisvm.tables import read
 
 WORDS = (["win", "money", "prize", "offer"], ["lunch", "meeting", "plan", "notes"])
@@ -121,8 +122,9 @@ def test_evaluate_has_weak_labels_beside_the_model(mail):
         assert part["rows"] == len(voted)
         assert part["accuracy"] == pytest.approx(np.mean(right))
         assert part["model"] == pytest.approx(np.mean([model[k] == KINDS[k % 2] for k in voted]))
-        low, high = part["model_ahead_interval"]
-        assert low < part["model_ahead"] < high
+        right, ahead = np.array(right), np.array([model[k] == KINDS[k % 2] for k in voted])
+        alone = np.mean(ahead & ~right), np.mean(right & ~ahead)
+        assert part["model_ahead_interval"] == pytest.approx(paired_interval(*alone, len(voted)))
     assert found["weak"][3] == {"source": "no", "votes": 0, "rows": 0, "accuracy": None}
     shown = run("evaluate", output, known, *sources).stdout
     assert "Weak labels, where they have a vote" in shown

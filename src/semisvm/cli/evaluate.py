@@ -337,7 +337,7 @@ def beside_model(
     """
     import numpy as np
 
-    from semisvm.model_selection.intervals import accuracy_interval, difference_interval
+    from semisvm.model_selection.intervals import accuracy_interval, clipped, paired_interval
     from semisvm.tables.frames import as_labels
     from semisvm.tables.table import Table
 
@@ -356,8 +356,11 @@ def beside_model(
     each = None if weight is None else weight[rows]
     accuracy, own = (float(np.average(values, weights=each)) for values in (right, ahead))
     # weighted rows are as many as have the same variance
-    worth = len(rows) if each is None else round(each.sum() ** 2 / (each**2).sum())
-    interval = difference_interval([own], [accuracy], 0.0, worth)
+    worth = len(rows) if each is None else float(each.sum() ** 2 / (each**2).sum())
+    gained, lost = (
+        float(np.average(rows, weights=each)) for rows in (ahead & ~right, right & ~ahead)
+    )
+    interval = clipped(paired_interval(gained, lost, worth), (-1.0, 1.0))
     return {
         **found,
         "accuracy": accuracy,

@@ -136,6 +136,10 @@ class Design(ABC):
     def rows_read(self, value: int) -> None:
         self._reads[0] = value
 
+    def count_in(self, reads: list[int]) -> None:
+        """Count the rows that are read in a counter of several designs."""
+        self._reads = reads
+
     def passes(self) -> float:
         """Return the number of rows read so far, divided by the number of rows."""
         return self.rows_read / self.n_rows

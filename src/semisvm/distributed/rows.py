@@ -19,14 +19,14 @@ from dask.system import CPU_COUNT
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs import Design, Floats, Index, Workers, make_design
+from semisvm.designs import Floats, Index, Workers, make_design
 from semisvm.designs.disk import MOST_LOADED
 from semisvm.distributed.connecting import ANSWER_SECONDS, ClusterError
 from semisvm.distributed.shard import Form, GivenLabels, Local, block_of
 from semisvm.distributed.sources import source_of
 from semisvm.distributed.wire import Wire
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows, whole_number
 from semisvm.losses import Loss
 from semisvm.tasks.many_beliefs import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
@@ -93,8 +93,8 @@ class DistributedRows:
     def __init__(self, shards: Any) -> None:
         self.shards = shards
         self.bias = 0.0
-        # samples that were brought into this process
-        self._here: list[Design] = []
+        # rows of samples that were brought into this process, as often as they were read
+        self._read_here = [0]
         self._read_facts()
 
     def _read_facts(self) -> None:
@@ -252,9 +252,12 @@ class DistributedRows:
         if len(index) * self.nbytes > MOST_GATHERED * max(self.shape[0], 1):
             return None
         design = make_design(self.take(index), form.bias, workers, renumber=False)
-        self._here.append(design)
+        design.count_in(self._read_here)
         mass = np.asarray(of_rows(given.mass, places))
-        n = max(round(float(mass.sum())) if has_weights(mass) else len(places), 1)
+        n = len(places)
+        if has_weights(mass):
+            n, factor = whole_number(float(mass.sum()))
+            mass = factor * mass
         evidence = None if given.evidence is None else given.evidence[places]
         rows = np.searchsorted(index, given.rows)
         own = GivenLabels(rows, given.codes, given.weight, mass, evidence)
@@ -262,10 +265,10 @@ class DistributedRows:
 
     def counters(self) -> dict[str, Callable[[], float]]:
         """Return counters of how often rows were read, and of the rounds and bytes of calls."""
-        shards, n, here = self.shards, max(self.shape[0], 1), self._here
+        shards, n, here = self.shards, max(self.shape[0], 1), self._read_here
 
         def passes() -> float:
-            return float(shards.rows_read() + sum(design.rows_read for design in here)) / n
+            return float(shards.rows_read() + here[0]) / n
 
         found: dict[str, Callable[[], float]] = {"passes": passes}
         if not isinstance(shards, Local):

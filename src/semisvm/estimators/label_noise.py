@@ -31,7 +31,7 @@ from semisvm.designs.validation import take_rows
 from semisvm.labels.partial import PartialLabels
 from semisvm.labels.weights import masses
 from semisvm.maps.left_out import LeftOutRidge, directions
-from semisvm.validation import check_real, check_same_length, floats
+from semisvm.validation import check_real, floats
 
 TRUSTED = 0.35
 """Probability of a label below which it is taken back. Below one half, since a label that is taken
@@ -81,7 +81,11 @@ def noise_rates(label_noise: Any, labels: PartialLabels) -> Floats | None:
         rates[labels.labeled] = float(label_noise)
     else:
         given = floats("label_noise", label_noise)
-        check_same_length(rates, given, "label_noise")
+        if given.shape != rates.shape:
+            raise ValueError(
+                f"label_noise must have one rate per row, shape {rates.shape}, got shape "
+                f"{given.shape}. Where folds leave rows out, give a number or rates by class."
+            )
         rates[labels.labeled] = given[labels.labeled]
         wrong = np.flatnonzero(~((rates >= 0.0) & (rates < 1.0)))
         if len(wrong):

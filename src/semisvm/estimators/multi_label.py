@@ -1,7 +1,7 @@
 """Many labels per row: one machine per label, over one data matrix that all fits share."""
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows, line_places, u
 from semisvm.methods.shares import N_ROUNDS, TOL, Shares
 from semisvm.methods.solution import Solution
 from semisvm.solvers.trace import Recorder
-from semisvm.text import listing
+from semisvm.text import counted, listing
 from semisvm.validation import check_finite_model, check_same_length, check_weights
 
 
@@ -64,11 +64,14 @@ class Fitted:
     Attributes
     ----------
     solution : Solution
+    labels : PartialLabels
+        Those that were not taken back.
     shares : Shares
     coef, intercept : arrays of shape (1, d) and (1,)
     """
 
     solution: Solution
+    labels: PartialLabels
     shares: Shares
     coef: Floats
     intercept: Floats
@@ -131,6 +134,8 @@ def fit_label(
     own = recorder.part(k, table.n_labels, name)
     try:
         weight = checked_weights(sample_weight, shared.X, labels)
+        rates = machine._noise_rates(labels)
+        labels = machine._doubted(labels, shared.X, rates, weight, own)
         # one note is about all shares
         shares = class_shares(machine, shared.X, labels, weight, sampling=shared)
         nodes = flat(labels.classes)
@@ -142,7 +147,7 @@ def fit_label(
     if len(coef) == 2:
         # one score per class: their difference is that of the label
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-    return Fitted(solution, shares, coef, intercept)
+    return Fitted(solution, labels, shares, coef, intercept)
 
 
 MACHINES = (TransductiveSVC, AnnealedSVC, GradientTSVC, NewtonSVC)
@@ -372,12 +377,12 @@ class MultiLabelSVC(ScoringClassifier):
         error = max(float(share.errors[1]) for share in shares)
         doubtful = sum(share.doubtful for share in shares)
         doubt = (
-            f"; held-out labels of {doubtful} do not show that the unlabelled rows help, and their "
-            "shares were moved towards what the supervised model predicts"
+            f"; for {doubtful} of them held-out labels do not show that the unlabelled rows help: "
+            "shrunk towards the supervised estimate"
         )
         recorder.note(
-            f"shares of {len(shares)} labels estimated: standard errors up to {error:.1%}"
-            f"{doubt if doubtful else ''}"
+            f"shares of {counted(len(shares), 'label')} estimated: standard errors up to "
+            f"{error:.1%}{doubt if doubtful else ''}"
         )
 
     def _publish_labels(self, table: LabelTable, found: list[Fitted], recorder: Recorder) -> None:
@@ -387,6 +392,7 @@ class MultiLabelSVC(ScoringClassifier):
         self.classes_ = table.values
         self.class_prior_ = np.array([one.shares.values[1] for one in found])
         self.class_prior_std_ = np.array([one.shares.errors[1] for one in found])
+        table = replace(table, codes=np.column_stack([one.labels.codes for one in found]))
         codes = _filled(table, [one.solution.codes for one in found], np.intp)
         self.transduction_ = table.values[codes]
         self.objective_: Any = np.array([one.solution.objective for one in found])

@@ -125,6 +125,12 @@ def number_of(mass: Floats, n_rows: int) -> int:
     return round(float(mass.sum())) if has_weights(mass) else n_rows
 
 
+def whole_number(total: float) -> tuple[int, float]:
+    """Return for how many rows a sample counts, and the factor by which its masses sum to that."""
+    n = max(round(total), 1)
+    return n, n / total if total > 0.0 else 1.0
+
+
 def of_rows(mass: Floats, rows: Index) -> Floats:
     """Return the masses of some unlabelled rows, by position."""
     return mass if len(mass) == 1 else np.asarray(mass[rows])

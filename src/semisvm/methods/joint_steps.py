@@ -26,7 +26,7 @@ from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.tasks.weight_steps import RowsProblem
 
-MAX_TRIALS = 8
+MAX_TRIALS = 4
 # How far beyond the minimum at fixed labels a step may go.
 FARTHEST = 8.0
 # Lengths of steps that differ by less than this are not worth a trial.
@@ -156,11 +156,10 @@ class Settling:
             bend = energy - before - t * slope
             part = -0.5 * t * slope / bend if bend > 0.0 else FARTHEST
             ahead = float(np.clip(part, 0.1 * t, FARTHEST))
-            if lowest <= before + LEAST_GAIN * best * slope and (
-                len(found) > 2 or abs(ahead - t) <= CLOSE * t
-            ):
+            descended = best > 0.0 and lowest <= before + LEAST_GAIN * best * slope
+            if descended and (len(found) > 2 or abs(ahead - t) <= CLOSE * t):
                 break
-        if lowest > before + LEAST_GAIN * best * slope:
+        if not descended:
             best, lowest = 0.0, before
         if best != t:
             lowest = self._go(step, best - t)

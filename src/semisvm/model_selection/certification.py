@@ -102,10 +102,10 @@ class Certificate:
         ]
         without = [str(c.name) for c in self.classes if c.n_rows and not c.n_certified]
         if without and (self.by_class or len(self.rows)):
-            few = ", of which there are too few labels or too many errors" if self.by_class else ""
+            few = ": too few labels, or too many errors" if self.by_class else ""
             found.append(
-                f"Nothing is certified of {'class' if len(without) == 1 else 'the classes'}"
-                f"{few}: {series(without)}."
+                f"Nothing is certified of {'class' if len(without) == 1 else 'the classes'} "
+                f"{series(without)}{few}."
             )
         if not len(self.rows):
             each = " predicted to be in a class" if self.by_class else ""

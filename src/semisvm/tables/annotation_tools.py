@@ -263,7 +263,10 @@ def _prodigy_task(task: Task, label: str, at: At) -> Read:
         return cells, []
     when = task.get("_timestamp")
     if isinstance(when, (int, float)):
-        when = datetime.fromtimestamp(when, UTC).isoformat()
+        try:
+            when = datetime.fromtimestamp(when, UTC).isoformat()
+        except (OverflowError, OSError, ValueError):
+            raise at(f"its _timestamp {when!r} is not a time.") from None
     value = _single(task.get("accept", task.get("label")), at)
     return cells, _given(value, task.get("_annotator_id"), when)
 

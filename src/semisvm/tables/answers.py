@@ -90,8 +90,9 @@ def join_answers(
     ----------
     data : Table or MatrixData
     paths : sequence of str or Path
-        Files of tables; or exports of Label Studio (``.json``) and Prodigy (``.jsonl``), whose rows
-        are found by the columns that they share with the data, if they have neither number nor key.
+        Files of tables; or exports of Label Studio, Argilla (``.json``), Prodigy or doccano
+        (``.jsonl``), whose rows are found by the columns that they share with the data, if they
+        have neither number nor key.
     label : str, optional
         Name of their label column; "label" by default.
     key : str, optional

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from semisvm.designs import Design, Floats, Index, RowList, Workers, make_design
 from semisvm.designs.vectors import add
-from semisvm.labels.weights import has_weights, of_rows
+from semisvm.labels.weights import has_weights, of_rows, whole_number
 from semisvm.losses import SMOOTH_LOSSES
 from semisvm.tasks.operations import (
     EVERYTHING,
@@ -119,9 +119,11 @@ class Block(ABC):
         return float(mass.sum()) if self.has_weights else len(unlabeled)
 
     @operation(reads="sample", changes="sample")
-    def set_number(self, n_unlabeled: int) -> None:
-        """Set for how many rows the unlabelled rows of all blocks count."""
+    def set_number(self, n_unlabeled: int, factor: float) -> None:
+        """Set for how many rows the unlabelled rows of all blocks count, and scale their masses."""
         self.n_unlabeled = n_unlabeled
+        if factor != 1.0:
+            self.mass = factor * self.mass
 
     @abstractmethod
     def sample_curvature(self, spans: Index, factor: float) -> None:
@@ -336,8 +338,8 @@ class Rows(Generic[B]):
         if size is not None:
             spans = list(within(spans_of(sum(sizes), size, others=others), sizes))
         mass = self.with_each(self.kind.take_rows, [(own,) for own in spans])
-        n = total if size is None else max(round(mass), 1)
-        self.all.set_number(n)
+        n, factor = (total, 1.0) if size is None else whole_number(mass)
+        self.all.set_number(n, factor)
         if not isinstance(cast(Any, self.blocks[0]), Block):
             lengths = [
                 length if own is None else len(places_of(own))

@@ -144,8 +144,9 @@ def test_probabilities_by_hand():
         ("a lot", "label_noise"),
         ({0: 1.5}, "below 1"),
         ({"spam": 0.1}, r"unknown classes \['spam'\]"),
-        ([0.1, 0.2], "label_noise"),
+        ([0.1, 0.2], "label_noise must have one rate per row"),
         (np.full(N, 2.0), "row 0 is 2.0"),
+        (np.full((N, 2), 0.1), r"got shape \(300, 2\)"),
     ],
 )
 def test_what_cannot_be_a_rate_is_refused(flipped, noise, message):

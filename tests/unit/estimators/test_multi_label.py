@@ -285,3 +285,21 @@ def test_one_note_about_all_shares():
     assert sum(about in note for note in MultiLabelSVC().fit(X, partly).trace_.notes) == 1
     given = MultiLabelSVC(class_prior=SHARES).fit(X, partly)
     assert not any(about in note for note in given.trace_.notes)
+
+
+def test_labels_that_may_be_wrong_are_taken_back_as_in_separate_fits():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, (200, 2))
+    X = rng.normal(size=(200, 3))
+    X[:, :2] += 5.0 * truth
+    Y = truth.copy()
+    Y[100:] = -1
+    Y[:4] = 1 - Y[:4]
+    machine = TransductiveSVC(label_noise=0.1)
+    model = MultiLabelSVC(machine).fit(X, Y)
+    np.testing.assert_array_equal(model.transduction_[:4], truth[:4])
+    assert sum("4 of 100 labels count as evidence" in note for note in model.trace_.notes) == 2
+    for k in range(2):
+        alone = clone(machine).fit(X, Y[:, k])
+        np.testing.assert_array_equal(model.coef_[k], alone.coef_[0])
+        np.testing.assert_array_equal(model.transduction_[:, k], alone.transduction_)

@@ -326,6 +326,36 @@ def test_weights_and_evidence(kind, m, early, monkeypatch):
         assert (model.transduction_[evidence[:, 0] == 0.0] == 1).all()
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("kind", METHODS)
+def test_weights_that_are_no_whole_numbers(kind, m, early, monkeypatch):
+    X, labels, y = blobs(m, n=900)
+    weight = np.random.default_rng(1).exponential(size=len(y))
+
+    def fit():
+        return kind(reg=1e-2, unlabeled_weight=LAM).fit(X, labels, sample_weight=weight)
+
+    model = fit()
+    with monkeypatch.context() as patch:
+        patch.setattr(sample_sizes, "WHOLE_BELOW", np.inf)
+        whole = fit()
+    assert "sampled_rows" in model.trace_.columns
+    assert model.objective_ <= whole.objective_ * 1.002
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_masses_of_a_sample_sum_to_its_counts(m):
+    X, labels, _ = blobs(m, n=400)
+    mass = np.random.default_rng(1).exponential(size=int(np.sum(labels < 0)))
+    mass *= len(mass) / mass.sum()
+    task = task_of(X, labels, m, np.full(m, len(mass) / m), mass=mass).sampled(90)
+    block = task.rows.blocks[0]
+    assert block.mass.sum() == pytest.approx(task.rows.n_unlabeled, rel=1e-12)
+    if m > 2:
+        assert task.counts.sum() == pytest.approx(task.rows.n_unlabeled, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "m"),
     [

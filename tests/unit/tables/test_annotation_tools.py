@@ -213,3 +213,6 @@ def test_who_answered_is_read(tmp_path):
     line |= {"_annotator_id": "anna", "_timestamp": 0}
     _, ((one,),) = read_tool_answers(write(tmp_path / "p.jsonl", [line]), "label")
     assert (one.by, one.time) == ("anna", "1970-01-01T00:00:00+00:00")
+    line["_timestamp"] = 1e30
+    with pytest.raises(DataError, match="_timestamp 1e\\+30 is not a time"):
+        read_tool_answers(write(tmp_path / "q.jsonl", [line]), "label")
