@@ -159,9 +159,16 @@ class SessionViews:
         """
         self._learner.check()
         with self._lock:
-            rows, note = self._assessment.doubts(self._learner.fitted, self._store.answers())
-            rows = [row for row in rows if self._store.mark_of(row, by) is not None]
+            answers = self._store.answers()
+            rows, note = self._assessment.doubts(self._learner.fitted, answers)
+            if by is not None:
+                rows = [row for row in rows if self._may_change(row, answers[row], by)]
         return self._piece(rows, start, count, note, by)
+
+    def _may_change(self, row: int, label: str, by: str) -> bool:
+        """Return whether a label is what a person has answered, and is not settled."""
+        mark = self._store.mark_of(row, by)
+        return mark is not None and mark.value == label and self._store.settled(row) is None
 
     def _piece(
         self,
@@ -221,8 +228,8 @@ class SessionViews:
         labels, pool = self.certify(error, confidence).labels, self._pool
         write_answers(file, pool.data, labels, {}, label=pool.label, key=pool.key)  # type: ignore[arg-type]
 
-    def status(self) -> Status:
-        """Return how far the session is."""
+    def status(self, *, by: str | None = None) -> Status:
+        """Return how far the session is; ``n_none`` counts the answers of a person, if one asks."""
         with self._lock:
             learner = self._learner
             notes = [*self._store.notes, *self._pool_notes()]
@@ -238,7 +245,7 @@ class SessionViews:
                 people=self.people_status(),
             )
             sources = about_sources(self._pool.weak, self._store.marks.items())
-            return replace(found, sources=sources, n_none=len(self._store.rejected()))
+            return replace(found, sources=sources, n_none=len(self._store.rejected(by)))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared

@@ -75,7 +75,7 @@ def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
 
 def status_for(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return how far the session is; how reliable others are is for those who settle."""
-    found = session.status().as_json()
+    found = session.status(**values.by).as_json()
     if not values.person.may(SETTLE):
         own = values.person.name
         found["people"] = [one for one in found["people"] if one["name"] == own]
