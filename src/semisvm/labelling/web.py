@@ -283,6 +283,7 @@ RIGHTS = {
     "settle": SETTLE,
     "disagreements": SETTLE,
     "agreement": SETTLE,
+    "certified": FINISH,
     "save": FINISH,
     "download": FINISH,
 }
@@ -488,7 +489,9 @@ def allowed(request: Request, right: str) -> Person:
     if person is None:
         raise RefusedError(401, "It is not known whose request this is.")
     if not person.may(right):
-        raise RefusedError(403, f"Your link is for labelling: it has no right to {right}.")
+        raise RefusedError(
+            403, f"This takes the role {right!r}, and your link has {person.role!r}."
+        )
     return person
 
 
