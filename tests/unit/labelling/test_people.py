@@ -23,7 +23,15 @@ def people_of(text):
 def test_names_numbers_and_roles():
     assert people_of("anna, ben") == [("anna", FINISH), ("ben", LABEL)]
     assert people_of("2") == [("person 1", FINISH), ("person 2", LABEL)]
-    assert people_of("anna,ben:settle") == [("anna", LABEL), ("ben", SETTLE)]
+    assert people_of("anna,ben:settle") == [("anna", FINISH), ("ben", SETTLE)]
+    assert people_of("anna,ben:finish") == [("anna", LABEL), ("ben", FINISH)]
+    assert people_of("anna:label") == [("anna", LABEL)]
+
+
+def test_who_comes_later_or_gets_a_new_link_gains_no_rights():
+    anna = Person("anna", FINISH)
+    assert read_people("ben", [anna, Person("carl")]) == [Person("ben")]
+    assert read_people("anna", [Person("carl")]) == [anna]
 
 
 @pytest.mark.parametrize(
