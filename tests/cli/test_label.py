@@ -283,6 +283,7 @@ def test_several_people(mail, person):
         (("--tls-cert", "mail.csv"), "give both"),
         (("--tls-cert", "mail.csv", "--tls-key", "mail.csv"), "cannot be used"),
         (("--behind-proxy", "label.example.org"), "https://label.example.org"),
+        (("--behind-proxy", "http://label.example.org"), "https://label.example.org"),
         (("--overlap", "2"), "--overlap"),
     ],
 )
@@ -337,6 +338,13 @@ def test_a_packed_session_is_taken_up(mail, person):
     person.answers = 3
     shown = run("label", "there/mail.session", "--no-browser").output
     assert "23 answers are in there/mail.answers.csv" in shown
+    command = " ".join(shown.partition("semisvm fit ")[2].split())
+    for part in ("there/mail.csv", "--label kind", "--text body", "--output mail.semisvm"):
+        assert part in command
+    assert "mail.session" not in command
+    packed = ("label", "there/mail.session", "--no-browser")
+    assert "go on with there/mail.csv itself" in " ".join(refusal(*packed).split())
+    assert "--answers cannot name one" in refusal(*packed, "--answers", "other.csv")
     assert person()[1]["options"]["text"] == ["body"]
 
 

@@ -161,14 +161,22 @@ def label(
     from semisvm.labelling.people import read_people
 
     opened: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     reading = {**marks.arguments(), **form.arguments()}
     if is_packed(data):
+        if answers is not None:
+            raise UserError("a packed session has a file of answers: --answers cannot name one.")
         data, opened = unpack(data)
         print_stderr(f"note: the session was taken apart: its data are in {data} now.")
         label, key = label or opened.get("label"), key or opened.get("key")
         text, weak = text or opened.get("text"), weak or opened.get("weak")
         is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
-        reading = opened.get("reading", reading) if is_usual else reading
+        kept = opened.get("reading", {}) if is_usual else {}
+        reading = {name: kept.get(name, value) for name, value in reading.items()}
+        # what 'semisvm fit' is to be told, which this command was not
+        more = {name: value for name, value in reading.items() if value and name != "quotes"}
+        more |= {"data": data, "label": label, "key": key, "text": text, "weak": weak}
+        more |= {} if reading["quotes"] else {"no_quotes": True}
     place = _place(data, answers)
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
@@ -220,7 +228,8 @@ def label(
         progress.end()
         _finish(session, output, report)
         status = session.status()
-    _print_outcome(context, status, place, output, f"{data.stem}.semisvm")
+    more |= {"answers": [place], "output": f"{data.stem}.semisvm"}
+    _print_outcome(status, place, output, fit_command(context, **more))
 
 
 def _import(session: "LabelingSession", file: Path) -> None:
@@ -268,11 +277,11 @@ def _public(address: str | None) -> str | None:
     if address is None:
         return None
     parts = urlsplit(address)
-    if parts.scheme not in ("https", "http") or not parts.netloc or parts.path.strip("/"):
+    if parts.scheme != "https" or not parts.netloc or parts.path.strip("/"):
         raise UserError(
             f"--behind-proxy takes an address such as https://label.example.org, not {address}."
         )
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
 def _place(data: Path, answers: Output | None) -> Path:
@@ -340,9 +349,7 @@ def _finish(session: "LabelingSession", output: Output | None, report: Output | 
             print_stderr(f"note: {place} was not written. {error}")
 
 
-def _print_outcome(
-    context: typer.Context, status: "Status", place: Path, output: Output | None, model: str
-) -> None:
+def _print_outcome(status: "Status", place: Path, output: Output | None, command: str) -> None:
     n = status.n_answered - status.n_given
     if status.n_disputed:
         print_line(f"{counted(n, 'row')} answered; the labels are in {place}.")
@@ -354,4 +361,4 @@ def _print_outcome(
         print_line(f"Model {output}")
     elif status.model_number:
         print_line("Train a model on them:")
-        print_line(fit_command(context, answers=[place], output=model))
+        print_line(command)

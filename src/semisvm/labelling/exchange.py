@@ -202,7 +202,7 @@ def unpack(file: str | Path, folder: str | Path | None = None) -> tuple[Path, di
         with zipfile.ZipFile(file) as packed:
             about = json.loads(packed.read(ABOUT))
             name = str(about["data"])
-            if about["format"] != FORMAT or PurePosixPath(name).name != name or "\\" in name:
+            if about["format"] != FORMAT or PurePosixPath(name).name != name or {*name} & {*"\\:"}:
                 raise ValueError
             if about["version"] > VERSION:
                 raise DataError("this session is of a newer version of semisvm.", file)
@@ -212,7 +212,9 @@ def unpack(file: str | Path, folder: str | Path | None = None) -> tuple[Path, di
             there = [str(path) for path in members if path.exists()]
             if there:
                 raise DataError(
-                    f"{listing(there)} would be written over. Unpack into another folder.", file
+                    f"{listing(there)} would be written over. If this session was taken apart "
+                    f"here, go on with {data} itself; otherwise move it into another folder.",
+                    file,
                 )
             place.mkdir(parents=True, exist_ok=True)
             for path, member in members.items():

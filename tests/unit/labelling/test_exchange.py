@@ -116,7 +116,9 @@ def test_a_session_goes_on_elsewhere(packed, tmp_path):
         unpack(file, tmp_path / "there")
 
 
-@pytest.mark.parametrize("name", ["../evil.csv", "/evil.csv", "a/b.csv", "..", "a\\b.csv"])
+@pytest.mark.parametrize(
+    "name", ["../evil.csv", "/evil.csv", "a/b.csv", "..", "a\\b.csv", "c:b.csv"]
+)
 def test_a_packed_session_stays_in_its_folder(packed, tmp_path, name):
     bad = tmp_path / "bad.session"
     about = {"format": "semisvm-session", "version": 1, "data": name, "options": {}}
