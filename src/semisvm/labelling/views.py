@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.labelling.answer_store import Mark
 from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
@@ -213,13 +214,17 @@ class SessionViews:
         if not (0 < error < 1 and 0 < confidence < 1):
             raise LabelingError("error and confidence must be above 0 and below 1.")
         with self._lock:
-            disputed = self._store.disputed
-            # nobody knows the label of a row on which people differ
-            marks = {
-                row: replace(mark, value=None) if row in disputed else mark
-                for row, mark in self._store.marks.items()
-            }
+            marks = {row: self._to_certify(row, mark) for row, mark in self._store.marks.items()}
         return self._certifier.certify(marks, error, confidence)
+
+    def _to_certify(self, row: int, mark: Mark) -> Mark:
+        if row in self._store.disputed:  # nobody knows its label
+            return replace(mark, value=None)
+        if self._store.settled(row) is not mark:
+            return mark
+        # a look is at the answers that were there when its last row was answered, not settled
+        singles = self._store.singles(row).values()
+        return replace(mark, seq=min((one.seq for one in singles), default=mark.seq))
 
     def export_certified(
         self, file: str | Path | BinaryIO, error: float = 0.02, confidence: float = 0.95
