@@ -90,14 +90,15 @@ def cured(X: Any, y: Ints, n_labels: int, share: float, seed: int) -> dict[str, 
     return found
 
 
-def gains(runs: list[dict[str, float]]) -> dict[str, float]:
+def gains(runs: list[dict[str, float]]) -> dict[str, Any]:
     """Average the draws of all sets; gains are with half a 95% interval."""
     table = {name: np.array([run[name] for run in runs]) for name in runs[0]}
-    row = {name: round(float(own.mean()), 1) for name, own in table.items()}
+    row: dict[str, Any] = {name: round(float(own.mean()), 1) for name, own in table.items()}
     for name in CURED:
         ahead = table[f"{name} cured"] - table[name]
         row[f"{name} gain"] = round(float(ahead.mean()), 2)
-        row[f"{name} +-"] = round(float(1.96 * ahead.std(ddof=1) / np.sqrt(len(ahead))), 2)
+        error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else np.inf
+        row[f"{name} +-"] = round(float(1.96 * error), 2)
         row[f"{name} least"] = round(float(ahead.min()), 1)
     return {"draws": len(runs), **row}
 

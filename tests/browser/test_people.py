@@ -80,3 +80,41 @@ def test_a_revoked_link_closes_the_page(together):
     found.people.revoke("ben")
     visitors["ben"].until("#alert-text", "your link was ended")
     assert found.status().n_answered == 0
+
+
+def test_the_last_row_is_somewhere_else(together):
+    found, visitors, _ = together
+    anna, ben = visitors["anna"], visitors["ben"]
+    rest = {int(visitor.key) - 1 for name, visitor in visitors.items() if name != "ben"}
+    for row in set(range(len(KINDS))) - rest:
+        found.answer(row, KINDS[row], by="ben")
+    ben.reload()
+    ben.until("#row-name", "No row is left for you")
+    ben.until("#reason", "The last 2 rows are being answered elsewhere")
+    assert [one.inner_text() for one in ben.page.locator("#row button").all()] == [
+        "Doubts",
+        "Find rows and change answers",
+    ]
+    for row in rest:
+        found.answer(row, KINDS[row], by="carl")
+    ben.reload()
+    ben.until("#row-name", "Row|All rows are done")
+    assert anna.problems == []
+    assert ben.problems == []
+
+
+def test_what_was_settled_in_another_window_is_named(together):
+    found, visitors, _ = together
+    found.skip(3, none=True, by="ben")
+    found.answer(3, "ham", by="carl")
+    found.settle(3, "none of these", client="another", by="anna")
+    anna = visitors["anna"]
+    anna.press("u")
+    anna.until("#last", "row 4 was settled as none of these")
+    anna.page.click("#undo-other")
+    anna.until("#last", "Undone: row 4 is as before")
+    found.answer(3, "spam")  # by nobody in particular: overrules
+    anna.tab("disagreements")
+    anna.page.select_option("#which-disagreements", "settled")
+    anna.until("#disagreements .facts + p", "^Settled as spam$")
+    assert anna.problems == []

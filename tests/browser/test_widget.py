@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("anywidget")
 
 from fake_session import FakeSession
-from mail_sessions import KINDS, session
+from mail_sessions import KINDS, TEXTS, session
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.widget import LabelingWidget
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>notebook</title></head>
@@ -124,3 +125,18 @@ def test_only_requests_of_the_page_are_answered():
         widget._received(widget, {"id": 7, "name": "status"}, [])
         assert sent[0]["id"] == 7
         assert sent[0]["result"]["status"]["n_rows"] == 120
+
+
+def test_none_of_these_and_weak_labels(shown):
+    data = {"body": TEXTS, "llm": KINDS}
+    with LabelingSession(data, weak=["llm"], background=False) as found:
+        page = shown(found, by="anna")
+        page.keyboard.press("u")
+        page.wait_for_function("document.querySelector('.semisvm-guess').textContent !== ''")
+        assert page.inner_text(".semisvm-guess") == "There is nothing to undo here."
+        row = press(page, "0")
+        assert found.remark(row, by="anna")["none"]
+        kind = KINDS[row_of(page)]
+        page.keyboard.press("g")
+        page.wait_for_function("document.querySelector('.semisvm-guess').textContent !== ''")
+        assert page.inner_text(".semisvm-guess") == f"llm: {kind}. There is no model yet."

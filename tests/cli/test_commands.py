@@ -116,7 +116,7 @@ def test_kept_columns_are_not_overwritten(mail, tmp_path):
 def test_a_matrix_for_a_model_of_columns_is_refused(mail):
     (mail / "x.svm").write_text("1 1:2.0\n")
     stderr = run("predict", mail / "m.semisvm", mail / "x.svm", code=2).stderr
-    assert "x.svm: a svmlight file" in stderr
+    assert "x.svm: an svmlight file" in stderr
 
 
 def test_predict_with_probabilities_in_pieces(mail, monkeypatch):

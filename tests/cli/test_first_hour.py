@@ -24,7 +24,8 @@ FAST = ["--folds", "3", "--repeats", "1"]
 def folder(tmp_path_factory):
     """Files of blobs, of noise and of counts, with spaces in a name and a class."""
     folder = tmp_path_factory.mktemp("first hour")
-    rng = np.random.default_rng(0)
+    # one in fifty draws of noise looks like more than chance, and that of seed 0 does
+    rng = np.random.default_rng(2)
     X, y = two_blobs(90)
     for name, rows, truth in (("my data.csv", X, y), ("noise.csv", rng.random((90, 4)), y)):
         labels = hide(truth, 30)

@@ -24,6 +24,7 @@ from encoders import write_encoder
 from semisvm.cli import label as label_module
 from semisvm.labelling import LabelingSession
 from semisvm.labelling.journal import Journal
+from semisvm.labelling.people import read_people
 from semisvm.tables import read
 from waiting import PATIENCE
 
@@ -282,6 +283,7 @@ def test_several_people(mail, person):
         (("--tls-cert", "mail.csv"), "give both"),
         (("--tls-cert", "mail.csv", "--tls-key", "mail.csv"), "cannot be used"),
         (("--behind-proxy", "label.example.org"), "https://label.example.org"),
+        (("--behind-proxy", "http://label.example.org"), "https://label.example.org"),
         (("--overlap", "2"), "--overlap"),
     ],
 )
@@ -291,13 +293,35 @@ def test_bad_options_of_people(mail, person, options, words):
     assert not Path("mail.answers.csv.journal").exists()
 
 
+def test_rows_on_which_people_differ_are_not_counted_as_labels(mail, person):
+    person.answers = 0
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        session.add_class("spam")
+        session.add_class("ham")
+        session.answer(0, "spam", by="anna")
+        session.answer(0, "ham", by="ben")
+        session.answer(1, "ham", by="ben")
+    shown = run("label", "mail.csv", *OPTIONS).output
+    assert "2 rows answered; the labels are in mail.answers.csv" in shown
+    assert "where people differ: 1 row." in shown
+    assert len(read("mail.answers.csv", label="kind")) == 1
+
+
+def test_a_new_link_gives_no_more_rights(mail, person):
+    with LabelingSession.open("mail.csv", label="kind", background=False) as session:
+        for one in read_people("anna,ben"):
+            session.people.invite(one)
+    run("label", "mail.csv", *OPTIONS, "--revoke", "ben", "--people", "ben")
+    assert [(one.name, one.role) for one in person()[0]["people"]] == [("ben", "label")]
+
+
 def test_answers_of_another_tool_are_taken(mail, person):
     tasks = [{"text": "?", "semisvm_row": 3, "label": ["spam"]}]
     Path("tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
     person.answers = 0
     shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl").output
-    assert "tasks.jsonl: 1 answers taken, 0 were here already" in " ".join(shown.split())
-    assert "1 answers are in mail.answers.csv" in shown
+    assert "tasks.jsonl: answers taken: 1; here already: 0" in " ".join(shown.split())
+    assert "1 answer is in mail.answers.csv" in shown
     Path("tasks.jsonl").write_text(json.dumps({**tasks[0], "semisvm_row": 300}) + "\n")
     shown = run("label", "mail.csv", *OPTIONS, "--import", "tasks.jsonl", code=2).stderr
     assert "not a row of" in " ".join(shown.split())
@@ -314,6 +338,13 @@ def test_a_packed_session_is_taken_up(mail, person):
     person.answers = 3
     shown = run("label", "there/mail.session", "--no-browser").output
     assert "23 answers are in there/mail.answers.csv" in shown
+    command = " ".join(shown.partition("semisvm fit ")[2].split())
+    for part in ("there/mail.csv", "--label kind", "--text body", "--output mail.semisvm"):
+        assert part in command
+    assert "mail.session" not in command
+    packed = ("label", "there/mail.session", "--no-browser")
+    assert "go on with there/mail.csv itself" in " ".join(refusal(*packed).split())
+    assert "--answers cannot name one" in refusal(*packed, "--answers", "other.csv")
     assert person()[1]["options"]["text"] == ["body"]
 
 

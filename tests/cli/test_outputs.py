@@ -32,6 +32,7 @@ WORDS = ("win money prize offer", "lunch meeting plan notes")
 
 INPUTS = {
     *("data", "model", "answers", "labels", "checkpoint", "embeddings", "vocabulary", "evaluate"),
+    *("take", "tls_cert", "tls_key"),
 }
 """Parameters that are paths and are read; whatever else is a path must be an `Output`."""
 

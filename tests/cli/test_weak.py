@@ -130,6 +130,10 @@ def test_evaluate_has_weak_labels_beside_the_model(mail):
     assert "Weak labels, where they have a vote" in shown
     assert "no votes" in shown
     assert "no column 'gpt'" in run("evaluate", output, known, "--weak", "gpt", code=2).stderr
+    folder = mail.parent / "rows"
+    run("convert", known, folder, "--label", "kind", "--features", "text")
+    message = run("evaluate", output, folder, "--weak", "llm", code=2).stderr
+    assert "--weak name columns of a table" in message
 
 
 def test_evaluate_weighs_weak_labels(mail):

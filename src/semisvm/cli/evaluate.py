@@ -193,8 +193,9 @@ def _read(
     """Read labelled rows with their vectors; return them and the weights of the rows."""
     from semisvm.tables.reading import read
 
-    if more and bundle.features is None:
-        raise UserError("--by and --weak name columns of a table, and this model is for matrices.")
+    if more and (bundle.features is None or data.is_dir()):
+        what = "this model is for matrices" if bundle.features is None else f"{data} has none"
+        raise UserError(f"--by and --weak name columns of a table, and {what}.")
 
     added, options = Added(bundle, vectors), {"labels_file": labels, **form.arguments()}
     marks = _marks_of(bundle, given)

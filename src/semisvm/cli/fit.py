@@ -197,8 +197,8 @@ class MethodOptions:
         typer.Option(
             "--label-noise",
             metavar="SHARE",
-            help="Share of the given labels that are wrong. Methods that take evidence take back "
-            "those that the others contradict.",
+            help="Share of the given labels that are wrong: methods that take evidence trust those "
+            "less that the others contradict.",
         ),
     ] = None
 

@@ -20,7 +20,7 @@ from semisvm.cli.messages import UserError, print_stderr
 from semisvm.cli.options import Columns, OtherColumns, Words
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.printing import fit_command, print_line
-from semisvm.text import visible
+from semisvm.text import counted, visible
 
 if TYPE_CHECKING:
     from semisvm.labelling import LabelingSession
@@ -93,7 +93,7 @@ def label(
             "--people",
             metavar="A,B",
             help="People, each with a link of their own; or how many. A:settle may settle "
-            "disagreements too, A:finish everything, as the first does where no role is given.",
+            "disagreements too, A:finish everything. If nobody may, the first without a role may.",
         ),
     ] = None,
     overlap: Annotated[
@@ -161,20 +161,29 @@ def label(
     from semisvm.labelling.people import read_people
 
     opened: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     reading = {**marks.arguments(), **form.arguments()}
     if is_packed(data):
+        if answers is not None:
+            raise UserError("a packed session has a file of answers: --answers cannot name one.")
         data, opened = unpack(data)
         print_stderr(f"note: the session was taken apart: its data are in {data} now.")
         label, key = label or opened.get("label"), key or opened.get("key")
         text, weak = text or opened.get("text"), weak or opened.get("weak")
         is_usual = reading == {**Marks().arguments(), **FileFormat().arguments()}
-        reading = opened.get("reading", reading) if is_usual else reading
+        kept = opened.get("reading", {}) if is_usual else {}
+        reading = {name: kept.get(name, value) for name, value in reading.items()}
+        # what 'semisvm fit' is to be told, which this command was not
+        more = {name: value for name, value in reading.items() if value and name != "quotes"}
+        more |= {"data": data, "label": label, "key": key, "text": text, "weak": weak}
+        more |= {} if reading["quotes"] else {"no_quotes": True}
     place = _place(data, answers)
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
 
     with as_user_errors():
-        wanted = [] if people is None else read_people(people)
+        if people is not None:
+            read_people(people)  # what is wrong with it is said before anything is written
         session = LabelingSession.open(
             data,
             label=label,
@@ -194,10 +203,12 @@ def label(
     with as_user_errors(), session:
         for note in session.status().notes:
             print_stderr(f"note: {note}")
-        for file in take or []:
-            _import(session, file)
         for name in revoke or []:
             session.people.revoke(name)
+        # after that: a new link for the only one who may do everything keeps this right
+        wanted = [] if people is None else read_people(people, session.people)
+        for file in take or []:
+            _import(session, file)
         again = session.port if wanted or len(session.people) else None
         serve(
             session,
@@ -217,14 +228,15 @@ def label(
         progress.end()
         _finish(session, output, report)
         status = session.status()
-    _print_outcome(context, status, place, output, f"{data.stem}.semisvm")
+    more |= {"answers": [place], "output": f"{data.stem}.semisvm"}
+    _print_outcome(status, place, output, fit_command(context, **more))
 
 
 def _import(session: "LabelingSession", file: Path) -> None:
     found = session.import_answers(file)
     print_stderr(
-        f"{file}: {found.n_taken} answers taken, {found.n_same} were here already, "
-        f"{found.n_differ} differ from what the same person has answered here, which stays"
+        f"{file}: answers taken: {found.n_taken}; here already: {found.n_same}; not taken, since "
+        f"the same person has answered otherwise here: {found.n_differ}"
     )
 
 
@@ -265,11 +277,11 @@ def _public(address: str | None) -> str | None:
     if address is None:
         return None
     parts = urlsplit(address)
-    if parts.scheme not in ("https", "http") or not parts.netloc or parts.path.strip("/"):
+    if parts.scheme != "https" or not parts.netloc or parts.path.strip("/"):
         raise UserError(
             f"--behind-proxy takes an address such as https://label.example.org, not {address}."
         )
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
 def _place(data: Path, answers: Output | None) -> Path:
@@ -337,13 +349,16 @@ def _finish(session: "LabelingSession", output: Output | None, report: Output | 
             print_stderr(f"note: {place} was not written. {error}")
 
 
-def _print_outcome(
-    context: typer.Context, status: "Status", place: Path, output: Output | None, model: str
-) -> None:
-
-    print_line(f"{status.n_answered - status.n_given:,} answers are in {place}.")
+def _print_outcome(status: "Status", place: Path, output: Output | None, command: str) -> None:
+    n = status.n_answered - status.n_given
+    if status.n_disputed:
+        print_line(f"{counted(n, 'row')} answered; the labels are in {place}.")
+        rows = counted(status.n_disputed, "row")
+        print_line(f"No label, until it is settled, where people differ: {rows}.")
+    else:
+        print_line(f"{counted(n, 'answer')} {'is' if n == 1 else 'are'} in {place}.")
     if output is not None and status.model_number:
         print_line(f"Model {output}")
     elif status.model_number:
         print_line("Train a model on them:")
-        print_line(fit_command(context, answers=[place], output=model))
+        print_line(command)

@@ -232,14 +232,23 @@ class AnswerStore:
         """Return what an answer by somebody without a name is: it overrules those of people."""
         return SETTLE if any(by is not None for by in self.singles(row)) else ANSWER
 
-    def rejected(self) -> list[int]:
-        """Return the rows that belong to none of the classes."""
+    def rejected(self, by: str | None = None) -> list[int]:
+        """Return the rows that belong to none of the classes, as a person may still change it."""
+        if by is not None:
+            owns = self._own.items()
+            return [r for r, own in owns if by in own and own[by].is_none and SETTLED not in own]
         # every status counts them, and there may be many answers
         return [row for row, mark in self.marks.items() if mark.is_none] if self.n_skipped else []
 
     def comments(self) -> dict[int, str]:
-        """Return row -> comment."""
-        return {row: mark.comment for row, mark in self.marks.items() if mark.comment}
+        """Return row -> comment; of several people, those of all of them."""
+        found = {}
+        for row, own in self._own.items():
+            # who settles a row takes over the facts of its first answer
+            texts = dict.fromkeys(mark.comment for mark in own.values() if mark.comment)
+            if texts:
+                found[row] = "; ".join(texts)
+        return found
 
     def is_open(self, row: int) -> bool:
         """Return whether a row has neither an answer nor been skipped."""

@@ -8,8 +8,8 @@ rows are drawn. Its model learns from all other answers that were there by then,
 change until the next look. Look k has the part 1 / (k (k + 1)) of the probability of a wrong bound:
 all of these are at most one together.
 
-Random rows that were skipped, or answered after the guess was shown, count as errors: to leave them
-out would leave out hard ones.
+Random rows that have no label, or were answered after the guess was shown, count as errors: to
+leave them out would leave out hard ones.
 """
 
 import math
@@ -236,8 +236,8 @@ def _sentences(
     unknown = sum(_true_label(marks[row]) == UNKNOWN for row in sample)
     if unknown:
         sentences.append(
-            f"{unknown:,} of these were skipped, or answered after the guess was shown, and count "
-            "as wrong."
+            f"{unknown:,} of these count as wrong: skipped, none of the classes, disputed, or "
+            "answered after the guess was shown."
         )
     without = [str(c.name) for c in found.classes if c.n_rows and not c.n_certified]
     if n and without:

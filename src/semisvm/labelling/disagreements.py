@@ -132,8 +132,8 @@ class Disagreements:
             found.append(f"{text}.")
         if agreement.n_settled or agreement.n_disputed:
             found.append(
-                f"{counted(agreement.n_settled, 'row')} on which people differed were settled, "
-                f"{agreement.n_disputed} were not and have no label."
+                f"people differed on {counted(agreement.n_settled, 'row')} that have a label since "
+                f"it was settled, and on {agreement.n_disputed:,} that have none."
             )
         return found
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from semisvm.labelling.answer_store import ANSWER, SETTLE, Event, class_name
+from semisvm.labelling.answer_store import ANSWER, NONE, SETTLE, SKIP, Event, class_name, said
 from semisvm.labelling.journal import journal_of
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE, Imported, LabelingError
-from semisvm.labelling.saved_answers import BY, TIME, WHAT, SavedAnswers
+from semisvm.labelling.saved_answers import BY, SETTLED, TIME, WHAT, SavedAnswers
 from semisvm.tables.annotation_tools import (
     SUFFIXES,
     TOOLS,
@@ -31,7 +31,6 @@ from semisvm.text import listing
 ABOUT, DATA, JOURNAL = "session.json", "data", "answers.journal"
 """Members of a file of a session."""
 FORMAT, VERSION = "semisvm-session", 1
-SETTLED = "settled"
 
 
 class Exchange:
@@ -59,7 +58,7 @@ class Exchange:
             Whose answers they are, where the file does not say so.
         """
         rows, answers = self._read(path)
-        wanted: dict[tuple[str, str, str | None], list[int]] = {}
+        wanted: dict[tuple[str, str | None, str | None], list[int]] = {}
         same = differ = 0
         with self._lock:
             for row, given in zip(rows, answers, strict=True):
@@ -69,17 +68,21 @@ class Exchange:
                         there = self._store.settled(row)
                     else:
                         there = self._store.mark_of(row, who)
-                    if there is None or there.value is None or (not there.seq and who):
-                        kind = SETTLE if answer.is_truth else ANSWER
-                        wanted.setdefault((kind, value, who), []).append(row)
-                    elif there.value == value:
+                    before = None if there is None else said(there)
+                    if there is None or before is None or (not there.seq and who):
+                        is_none = value == NONE and NONE not in self._store.classes
+                        kind = SETTLE if answer.is_truth else SKIP if is_none else ANSWER
+                        about = (kind, None if is_none else value, who)
+                        wanted.setdefault(about, []).append(row)
+                    elif before == value:
                         same += 1
                     else:
                         differ += 1
-            facts = {"reason": FILE, "from": Path(path).name}
+            about_file = {"reason": FILE, "from": Path(path).name}
             taken = 0
             for (kind, value, who), found in sorted(wanted.items(), key=lambda item: item[0][0]):
                 some = tuple(dict.fromkeys(found))
+                facts = about_file | ({"none": True} if value is None else {})
                 self._record(Event(0, kind, some, value, facts=facts, by=who))
                 taken += len(some)
         return Imported(taken, same, differ)
@@ -100,12 +103,13 @@ class Exchange:
         by, time, what = (
             found.levels(name) if name in found.columns else [""] * n for name in (BY, TIME, WHAT)
         )
-        answers = [
-            []
-            if value is None
-            else [ToolAnswer(value, by[k] or None, time[k] or None, what[k] == SETTLED)]
-            for k, value in enumerate(found.labels.tolist())
-        ]
+        answers: list[list[ToolAnswer]] = []
+        for k, value in enumerate(found.labels.tolist()):
+            is_truth = what[k] == SETTLED
+            if value is None and (is_truth or what[k] == NONE):
+                value = NONE
+            one = ToolAnswer(value, by[k] or None, time[k] or None, is_truth)
+            answers.append([] if value is None else [one])
         return found, answers
 
     def export_tasks(self, file: str | Path | BinaryIO, tool: str) -> None:
@@ -198,7 +202,7 @@ def unpack(file: str | Path, folder: str | Path | None = None) -> tuple[Path, di
         with zipfile.ZipFile(file) as packed:
             about = json.loads(packed.read(ABOUT))
             name = str(about["data"])
-            if about["format"] != FORMAT or PurePosixPath(name).name != name or "\\" in name:
+            if about["format"] != FORMAT or PurePosixPath(name).name != name or {*name} & {*"\\:"}:
                 raise ValueError
             if about["version"] > VERSION:
                 raise DataError("this session is of a newer version of semisvm.", file)
@@ -208,7 +212,9 @@ def unpack(file: str | Path, folder: str | Path | None = None) -> tuple[Path, di
             there = [str(path) for path in members if path.exists()]
             if there:
                 raise DataError(
-                    f"{listing(there)} would be written over. Unpack into another folder.", file
+                    f"{listing(there)} would be written over. If this session was taken apart "
+                    f"here, go on with {data} itself; otherwise move it into another folder.",
+                    file,
                 )
             place.mkdir(parents=True, exist_ok=True)
             for path, member in members.items():

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.policy import SHARES, WORDS, Policy
+from semisvm.labelling.answer_store import AnswerStore, said
+from semisvm.labelling.policy import WORDS, Policy
 from semisvm.labelling.records import Query
 
 EXPIRES = 600.0
@@ -110,7 +110,7 @@ class Leases:
         if first is None or len(singles) > 1 or by in singles or self._store.settled(row):
             return False
         # rows that somebody looked for are not as others are
-        return first.by is not None and first.value is not None and first.reason in SHARES
+        return first.by is not None and said(first) is not None and first.reason in WORDS
 
     def _forget_old(self) -> None:
         now = self.clock()

@@ -8,7 +8,8 @@ reads the journal can open nothing, and a link works until it is revoked, also a
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from semisvm.labelling.journal import LOST
@@ -109,10 +110,16 @@ class People:
         return None if name is None else self._known[name]
 
 
-def read_people(given: str) -> list[Person]:
+def read_people(given: str, others: Iterable[Person] = ()) -> list[Person]:
     """Read names such as "anna:finish,ben,carl", or a number of people.
 
-    Where no role is given, the first person may do everything and the others label.
+    Those without a role label; but if nobody may do everything, the first of them may.
+
+    Parameters
+    ----------
+    given : str
+    others : iterable of Person
+        Those who have a link already.
     """
     if given.strip().isdecimal():
         n = int(given)
@@ -124,9 +131,11 @@ def read_people(given: str) -> list[Person]:
     for name in names:
         if names.count(name) > 1:
             raise LabelingError(f"There are two people named {name!r}: give each another name.")
-    if ":" in given:
-        return found
-    return [Person(found[0].name, FINISH), *found[1:]]
+    if not any(person.may(FINISH) for person in [*others, *found]):
+        bare = (k for k, part in enumerate(given.split(",")) if ":" not in part)
+        for first in islice(bare, 1):
+            found[first] = Person(names[first], FINISH)
+    return found
 
 
 def _person(given: str) -> Person:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from semisvm.labelling.answer_store import (
     CHANGES,
+    NONE,
     REMOVE,
     UNDO,
     AnswerStore,
@@ -36,6 +37,10 @@ from semisvm.text import counted
 COMMENT = "comment"
 BY, TIME, WHAT = "semisvm_by", "semisvm_time", "semisvm_what"
 """Columns with whose label it is, when it was given, and what a person did."""
+OWN_COMMENT = "semisvm_comment"
+"""Column with what a person wrote about a row."""
+SETTLED = "settled"
+"""What was done with a row on which people differ; without a label it is none of the classes."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -347,11 +352,12 @@ class SavedAnswers(AnswerStore):
             settled = self.settled(row)
             marks += [] if settled is None else [(settled, True)]
             for mark, is_settled in sorted(marks, key=lambda pair: pair[0].seq):
-                what = "settled" if is_settled else "skipped" if mark.value is None else "answer"
+                done = NONE if mark.is_none else "skipped" if mark.value is None else "answer"
                 line = {self.pool.key or ROW: self.pool.name_of(row), self.pool.label: mark.value}
-                who = {BY: mark.by, TIME: mark.time, WHAT: what}
+                who = {BY: mark.by, TIME: mark.time, WHAT: SETTLED if is_settled else done}
                 seen = "yes" if mark.facts.get("seen_guess") else ""
-                more = {PICKED: mark.reason, "semisvm_saw_guess": seen}
+                note = "" if is_settled else mark.comment
+                more = {PICKED: mark.reason, "semisvm_saw_guess": seen, OWN_COMMENT: note}
                 check = {} if self.pool.key else {CHECK: self._names[row]}
                 found.append({**line, **who, **more, **check})
         return found or [{self.pool.key or ROW: None}]

@@ -326,7 +326,8 @@ def serve(
     """
     saved, page = (None if path is None else Path(path) for path in (model, report))
     places = Places(title, saved, page, options)
-    if not is_loopback(host) and tls is None and public is None:
+    is_encrypted = tls is not None or (public or "").startswith("https:")
+    if not is_loopback(host) and not is_encrypted:
         raise LabelingError(UNENCRYPTED.format(host=host))
     server = PageServer(
         session,

@@ -290,7 +290,7 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
             self._check_settled(row, by)
             note = self._note(row, comment, by)
             facts = {**self._facts(row, seen_guess, by), **note, "client": client}
-            kind = ANSWER if by is not None else self._store.kind_of_answer(row)
+            kind = self._kind_of_answer(row, by)
             return self._record(Event(0, kind, (row,), value, facts=facts, by=by))
 
     def skip(
@@ -339,16 +339,17 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
             Name of the person, of several, whose rows these are.
         """
         with self._lock:
-            wanted, marks = class_name(name), self._store.marks_of(by)
-            rows = [row for row, mark in marks.items() if mark.is_none]
+            wanted, rows = class_name(name), self._store.rejected(by)
             if not rows:
                 raise LabelingError("No row was said to belong to none of the classes.")
             if wanted not in self._store.classes:
                 self.add_class(wanted, client=client, by=by)
             for row in rows:
-                facts = {k: v for k, v in marks[row].facts.items() if k != "none"}
-                facts["client"] = client
-                self._record(Event(0, ANSWER, (row,), wanted, facts=facts, by=by))
+                mark = self._store.mark_of(row, by)
+                assert mark is not None
+                facts = {k: v for k, v in mark.facts.items() if k != "none"} | {"client": client}
+                kind = self._kind_of_answer(row, by)
+                self._record(Event(0, kind, (row,), wanted, facts=facts, by=by))
             return len(rows)
 
     def remove(
@@ -493,6 +494,9 @@ class LabelingSession(Disagreements, Exchange, SessionViews):
         if fitted is None or fitted.has_seen(row):
             return facts
         return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
+
+    def _kind_of_answer(self, row: int, by: str | None) -> str:
+        return ANSWER if by is not None else self._store.kind_of_answer(row)
 
     def _note(self, row: int, comment: str | None, by: str | None) -> dict[str, str]:
         """Return the comment of a row, as a fact of its answer."""

@@ -17,6 +17,7 @@ from semisvm.labelling.estimates import wilson
 from semisvm.labelling.records import RANDOM
 from semisvm.maps.kmedian import cluster, nearest
 from semisvm.maps.representatives import Reduction
+from semisvm.text import counted
 
 MOST_ROWS = 3000
 """Rows from which clusters are found; the others go to the nearest one."""
@@ -51,12 +52,21 @@ def about_sources(weak: Weak, marks: Iterable[tuple[int, Mark]]) -> list[str]:
     """
     if not weak:
         return []
-    random = {r: m.value for r, m in marks if m.value is not None and m.reason == RANDOM}
+    random = {
+        row: mark.value
+        for row, mark in marks
+        if mark.value is not None
+        and mark.reason == RANDOM
+        # who sees a guess tends to agree with it
+        and not mark.facts.get("seen_guess")
+    }
     found = []
     for name, votes in weak.items():
         right, n = right_of(votes, random)
         if n == 0:
-            found.append(f"{name}: {len(votes):,} weak labels, none of a random row checked yet.")
+            found.append(
+                f"{name}: {counted(len(votes), 'weak label')}, not checked on random rows yet."
+            )
             continue
         low, high = wilson(n - right, n)
         found.append(f"{name}: right on {right:,} of {n:,} random rows ({low:.0%} to {high:.0%}).")

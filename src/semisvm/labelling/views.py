@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.labelling.answer_store import Mark
 from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.certificates import CertifiedRows, Certifier
 from semisvm.labelling.learner import Learner
@@ -159,9 +160,16 @@ class SessionViews:
         """
         self._learner.check()
         with self._lock:
-            rows, note = self._assessment.doubts(self._learner.fitted, self._store.answers())
-            rows = [row for row in rows if self._store.mark_of(row, by) is not None]
+            answers = self._store.answers()
+            rows, note = self._assessment.doubts(self._learner.fitted, answers)
+            if by is not None:
+                rows = [row for row in rows if self._may_change(row, answers[row], by)]
         return self._piece(rows, start, count, note, by)
+
+    def _may_change(self, row: int, label: str, by: str) -> bool:
+        """Return whether a label is what a person has answered, and is not settled."""
+        mark = self._store.mark_of(row, by)
+        return mark is not None and mark.value == label and self._store.settled(row) is None
 
     def _piece(
         self,
@@ -206,13 +214,17 @@ class SessionViews:
         if not (0 < error < 1 and 0 < confidence < 1):
             raise LabelingError("error and confidence must be above 0 and below 1.")
         with self._lock:
-            disputed = self._store.disputed
-            # nobody knows the label of a row on which people differ
-            marks = {
-                row: replace(mark, value=None) if row in disputed else mark
-                for row, mark in self._store.marks.items()
-            }
+            marks = {row: self._to_certify(row, mark) for row, mark in self._store.marks.items()}
         return self._certifier.certify(marks, error, confidence)
+
+    def _to_certify(self, row: int, mark: Mark) -> Mark:
+        if row in self._store.disputed:  # nobody knows its label
+            return replace(mark, value=None)
+        if self._store.settled(row) is not mark:
+            return mark
+        # a look is at the answers that were there when its last row was answered, not settled
+        singles = self._store.singles(row).values()
+        return replace(mark, seq=min((one.seq for one in singles), default=mark.seq))
 
     def export_certified(
         self, file: str | Path | BinaryIO, error: float = 0.02, confidence: float = 0.95
@@ -221,8 +233,8 @@ class SessionViews:
         labels, pool = self.certify(error, confidence).labels, self._pool
         write_answers(file, pool.data, labels, {}, label=pool.label, key=pool.key)  # type: ignore[arg-type]
 
-    def status(self) -> Status:
-        """Return how far the session is."""
+    def status(self, *, by: str | None = None) -> Status:
+        """Return how far the session is; ``n_none`` counts the answers of a person, if one asks."""
         with self._lock:
             learner = self._learner
             notes = [*self._store.notes, *self._pool_notes()]
@@ -238,7 +250,7 @@ class SessionViews:
                 people=self.people_status(),
             )
             sources = about_sources(self._pool.weak, self._store.marks.items())
-            return replace(found, sources=sources, n_none=len(self._store.rejected()))
+            return replace(found, sources=sources, n_none=len(self._store.rejected(by)))
 
     def _pool_notes(self) -> list[str]:
         prepared = self._pool.prepared

@@ -75,7 +75,7 @@ def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
 
 def status_for(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return how far the session is; how reliable others are is for those who settle."""
-    found = session.status().as_json()
+    found = session.status(**values.by).as_json()
     if not values.person.may(SETTLE):
         own = values.person.name
         found["people"] = [one for one in found["people"] if one["name"] == own]
@@ -283,6 +283,7 @@ RIGHTS = {
     "settle": SETTLE,
     "disagreements": SETTLE,
     "agreement": SETTLE,
+    "certified": FINISH,
     "save": FINISH,
     "download": FINISH,
 }
@@ -488,7 +489,9 @@ def allowed(request: Request, right: str) -> Person:
     if person is None:
         raise RefusedError(401, "It is not known whose request this is.")
     if not person.may(right):
-        raise RefusedError(403, f"Your link is for labelling: it has no right to {right}.")
+        raise RefusedError(
+            403, f"This takes the role {right!r}, and your link has {person.role!r}."
+        )
     return person
 
 

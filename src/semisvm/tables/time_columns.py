@@ -24,7 +24,7 @@ OF_CLOCK = PARTS.index("hour_sin")
 WRITTEN = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?|\d\d:\d\d:\d\d(\.\d+)?")
 """ISO 8601: a date, a date with a time, or a time."""
 
-GERMAN = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
+DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?: (\d\d?:\d\d)(:\d\d)?)?")
 """A day, month and year, as in 31.12.2025, perhaps with a time."""
 
 SLASHES = re.compile(r"\d\d?/\d\d?/\d{2,4}([ T].*)?")
@@ -40,9 +40,9 @@ def as_time(cell: Any) -> date | time | None:
     if isinstance(cell, (date, time)):
         return cell
     text = str(cell).strip()  # a period of pandas, for instance
-    german = GERMAN.fullmatch(text)
-    if german is not None:
-        day, month, year, clock, seconds = german.groups()
+    dotted = DOTS.fullmatch(text)
+    if dotted is not None:
+        day, month, year, clock, seconds = dotted.groups()
         text = f"{year}-{month:0>2}-{day:0>2} {clock or '00:00':0>5}{seconds or ''}"
     if WRITTEN.fullmatch(text) is None:
         return None
@@ -179,14 +179,14 @@ class TimeBlock(OneColumn):
     def recognise(cls, cells: Cells) -> Kind | None:
         """Recognise dates and times, or texts that are all written so."""
         words = cells.words
-        if words and all(map(SLASHES.fullmatch, words)):
+        if words and not cells.repeats and all(map(SLASHES.fullmatch, words)):
             return Kind(
                 None,
                 f"day and month of its dates, such as {words[0]!r}, have no known order; write "
                 "them as 2025-12-31, which pandas.to_datetime does",
             )
         written = bool(words) and all(
-            WRITTEN.fullmatch(word) or GERMAN.fullmatch(word) for word in words
+            WRITTEN.fullmatch(word) or DOTS.fullmatch(word) for word in words
         )
         if not written and not any(isinstance(cell, (date, time)) for cell in cells.present):
             return None

@@ -320,6 +320,7 @@ class Wavering:
     """A task whose weight steps end at one of two points in turns, both as good."""
 
     counts = np.array([2, 2])
+    sample_size = None
 
     def __init__(self):
         first = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -332,6 +333,10 @@ class Wavering:
         return self
 
     all = rows
+
+    def sampled(self, size):
+        """All rows are taken."""
+        return self
 
     def assign(self, prices):
         step = exact(self.costs, self.counts, prices)

@@ -64,7 +64,7 @@ def test_two_classes_in_two_files(cls, rows):
     called = calls_of(lambda: cls(reg=0.1).fit(*rows))
     methods = {name for path, name in called if path.startswith("estimators/") and "." in name}
     classes = {name.split(".")[0] for name in methods - FACTS if "<" not in name}
-    assert classes - {"UsesShares", "EvidenceClassifier"} == {
+    assert classes - {"UsesShares", "EvidenceClassifier", "TakesEvidence"} == {
         cls.__name__,
         "LinearSemiSupervisedClassifier",
     }

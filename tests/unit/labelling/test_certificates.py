@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from mail_sessions import session as mail_session
 from semisvm.labelling import LabelingError, LabelingSession
 from semisvm.labelling.certificates import looks
 from semisvm.labelling.records import RANDOM, SURE
@@ -170,3 +171,17 @@ def test_rows_on_which_people_differ_count_as_wrong():
     after = found.certify(0.1)
     assert (after.n_random, after.n_errors) == (before.n_random, before.n_errors)
     assert after.n_certified > 400
+
+
+def test_a_look_does_not_change_when_a_row_of_it_is_settled(monkeypatch):
+    with mail_session() as found:
+        for row in (0, 1):
+            found.answer(row, "spam", by="anna")
+            found.answer(row, "ham", by="ben")
+        found.answer(2, "ham", by="anna")
+        found.settle(0, "ham", by="anna")
+        seen = {}
+        monkeypatch.setattr(found._certifier, "certify", lambda marks, *_: seen.update(marks))
+        found.certify()
+        assert seen[0].seq < seen[2].seq
+        assert [seen[row].value for row in (0, 1, 2)] == ["ham", None, "ham"]

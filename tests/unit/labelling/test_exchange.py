@@ -116,7 +116,9 @@ def test_a_session_goes_on_elsewhere(packed, tmp_path):
         unpack(file, tmp_path / "there")
 
 
-@pytest.mark.parametrize("name", ["../evil.csv", "/evil.csv", "a/b.csv", "..", "a\\b.csv"])
+@pytest.mark.parametrize(
+    "name", ["../evil.csv", "/evil.csv", "a/b.csv", "..", "a\\b.csv", "c:b.csv"]
+)
 def test_a_packed_session_stays_in_its_folder(packed, tmp_path, name):
     bad = tmp_path / "bad.session"
     about = {"format": "semisvm-session", "version": 1, "data": name, "options": {}}
@@ -139,3 +141,35 @@ def test_what_is_no_session_is_refused(tmp_path, content):
 def test_a_session_in_memory_cannot_be_packed(tmp_path):
     with session() as found, pytest.raises(LabelingError, match="in files"):
         found.pack(tmp_path / "x")
+
+
+def test_none_of_these_goes_by_csv_to_another_session(tmp_path):
+    path = tmp_path / "single.csv"
+    with session(texts=TEXTS[:10]) as found, session(texts=TEXTS[:10]) as other:
+        found.skip(0, none=True, by="anna", comment="neither")
+        found.answer(0, "ham", by="ben", comment="perhaps")
+        found.skip(1, none=True, by="anna")
+        found.answer(1, "ham", by="ben")
+        found.settle(1, "none of these", by="anna")
+        found.skip(2, by="ben")
+        found.export_single_answers(path)
+        with path.open() as lines:
+            rows = list(csv.DictReader(lines))
+        kinds = ["none of these", "answer", "none of these", "answer", "settled", "skipped"]
+        assert [row["semisvm_what"] for row in rows] == kinds
+        assert [row["semisvm_comment"] for row in rows[:2]] == ["neither", "perhaps"]
+        assert other.import_answers(path).n_taken == 5
+        assert [row.row for row in other.disagreements().rows] == [0]
+        assert other.disagreements("settled").rows[0].settled == "none of these"
+        assert other.import_answers(path).n_same == 5
+
+
+def test_an_import_does_not_replace_none_of_these(tmp_path):
+    path = tmp_path / "single.csv"
+    with session(texts=TEXTS[:10]) as found, session(texts=TEXTS[:10]) as other:
+        found.answer(0, "spam", by="anna")
+        found.export_single_answers(path)
+        other.skip(0, none=True, by="anna")
+        imported = other.import_answers(path)
+        assert (imported.n_taken, imported.n_differ) == (0, 1)
+        assert other.remark(0, by="anna")["none"]

@@ -74,7 +74,10 @@ def test_what_a_person_may_do_follows_from_the_link(server, found, name, allowed
             look(server, name, "disagreements").status,
             ask(server, name, "settle", row=0, value="ham").status,
         ],
-        FINISH: [look(server, name, "download?what=answers").status],
+        FINISH: [
+            look(server, name, "download?what=answers").status,
+            look(server, name, "certified?percent=2").status,
+        ],
     }
     rights = (LABEL, SETTLE, FINISH)
     for right, seen in statuses.items():

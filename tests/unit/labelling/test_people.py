@@ -12,7 +12,7 @@ from semisvm.labelling import ChangedError, LabelingError, LabelingSession
 from semisvm.labelling.answer_store import AnswerStore, Event
 from semisvm.labelling.leases import EXPIRES, SECOND
 from semisvm.labelling.people import People, cookie_of, read_people
-from semisvm.labelling.records import FINISH, LABEL, SETTLE, Person
+from semisvm.labelling.records import FINISH, LABEL, SETTLE, SOURCE, Person
 from semisvm.tables import Table, join_answers
 
 
@@ -23,7 +23,15 @@ def people_of(text):
 def test_names_numbers_and_roles():
     assert people_of("anna, ben") == [("anna", FINISH), ("ben", LABEL)]
     assert people_of("2") == [("person 1", FINISH), ("person 2", LABEL)]
-    assert people_of("anna,ben:settle") == [("anna", LABEL), ("ben", SETTLE)]
+    assert people_of("anna,ben:settle") == [("anna", FINISH), ("ben", SETTLE)]
+    assert people_of("anna,ben:finish") == [("anna", LABEL), ("ben", FINISH)]
+    assert people_of("anna:label") == [("anna", LABEL)]
+
+
+def test_who_comes_later_or_gets_a_new_link_gains_no_rights():
+    anna = Person("anna", FINISH)
+    assert read_people("ben", [anna, Person("carl")]) == [Person("ben")]
+    assert read_people("anna", [Person("carl")]) == [anna]
 
 
 @pytest.mark.parametrize(
@@ -382,3 +390,42 @@ def test_none_of_these_differs_from_a_class():
         assert people == {"a": (2, 1.0), "b": (2, 1.0)}
         assert found.undo(by="c").kind == "settle"
         assert store.disputed == {1}
+
+
+def test_two_people_get_rows_of_every_kind():
+    data = {"body": TEXTS, "llm": KINDS}
+    with LabelingSession(data, weak=["llm"], overlap=1.0, background=False) as found:
+        first = {}
+        for number in range(40):  # "none of these" is an answer too
+            query = found.ask("1", by="a")
+            if query.reason == SECOND:
+                continue
+            first[query.row] = query.reason
+            if number % 3:
+                found.answer(query.row, KINDS[query.row], by="a")
+            else:
+                found.skip(query.row, none=True, by="a")
+        seconds = set()
+        for _ in range(2 * len(first)):
+            query = found.ask("2", by="b")
+            if query.reason == SECOND:
+                seconds.add(query.row)
+            found.answer(query.row, "ham", by="b")
+        assert seconds == set(first)
+        assert SOURCE in set(first.values())
+        assert found.agreement().n_rows == len(first)
+
+
+def test_doubts_are_about_what_a_person_can_change():
+    with session() as found:
+        for row in range(60):
+            wrong = row in (0, 1, 2)
+            value = {"spam": "ham", "ham": "spam"}[KINDS[row]] if wrong else KINDS[row]
+            found.answer(row, value, by="anna")
+        found.answer(1, KINDS[1], by="ben")
+        found.settle(1, found.view(1, by="anna").answer, by="ben")
+        found.skip(2, by="ben")
+        found.fit()
+        assert {0, 2} <= {item.row for item in found.doubts(count=100, by="anna").rows}
+        assert 1 not in {item.row for item in found.doubts(count=100, by="anna").rows}
+        assert found.doubts(count=100, by="ben").total == 0

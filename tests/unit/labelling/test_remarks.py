@@ -83,3 +83,36 @@ def test_random_rows_stay_random_when_they_are_named():
     found.name_the_rest("ham")
     assert found.view(query.row).reason == RANDOM
     assert found.view(query.row).answer == "ham"
+
+
+def test_comments_of_several_people_are_exported(tmp_path):
+    with session() as found:
+        found.answer(0, "spam", by="anna", comment="pills")
+        found.answer(0, "ham", by="ben", comment="a recipe")
+        found.settle(0, "spam", by="anna")
+        assert lines_of(found, tmp_path / "out.csv")[0]["comment"] == "pills; a recipe"
+
+
+def test_each_person_names_the_own_rest():
+    with session() as found:
+        for row in (0, 1, 2):
+            found.skip(row, none=True, by="anna")
+        found.skip(3, none=True)
+        for row in (1, 2):
+            found.answer(row, "ham", by="ben")
+        found.settle(1, "ham", by="ben")
+        assert (found.status(by="anna").n_none, found.status(by="ben").n_none) == (2, 0)
+        with pytest.raises(LabelingError, match="No row was said"):
+            found.name_the_rest("other", by="ben")
+        assert found.name_the_rest("other", by="anna") == 2
+        assert found.view(1, by="anna").answer is None  # settled, so its answers stay
+        assert found.status(by="anna").n_none == 0
+
+
+def test_nobody_in_particular_names_the_rest_of_all():
+    with session() as found:
+        found.skip(0, none=True, by="anna")
+        assert found.name_the_rest("other") == 1
+        assert found.status().n_disputed == 0
+        assert found.disagreements("settled").total == 0
+        assert found.view(0).answer == "other"

@@ -67,6 +67,8 @@ def test_serve_without_a_browser(served):
 def test_serve_refuses_other_machines_without_encryption(served):
     with pytest.raises(LabelingError, match="nothing on the way would be encrypted"):
         served(host="0.0.0.0", open_browser=False)
+    with pytest.raises(LabelingError, match="nothing on the way would be encrypted"):
+        served(host="0.0.0.0", public="http://label.example.org", open_browser=False)
     shown, _ = served(host="0.0.0.0", public="https://label.example.org/", open_browser=False)
     assert (
         shown[0]

@@ -95,7 +95,7 @@ def test_a_label_that_is_the_only_one_of_its_class_is_not_judged():
 
 def test_other_estimators():
     X, y = two_blobs(120, gap=4.0)
-    labels, wrong = flipped(draw(X, y, 40, 0), 0.05, 0)
+    labels, wrong = flipped(draw(X, y, 40, 0).labels, 2, 0.05, 0)
     data = draw(X, y, 40, 0)
     found = audit_labels(LaplacianRLSC(), data.X, labels, n_repeats=1)
     assert set(wrong) <= set(found.rows.tolist())

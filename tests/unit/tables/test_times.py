@@ -186,6 +186,8 @@ def test_dates_of_unknown_order_are_left_out_with_what_to_do():
     kind = find_kind(as_table({"when": days}), "when")
     assert kind.name is None
     assert "'01/01/2024', have no known order" in kind.reason
+    assert find_kind(as_table({"when": [f"{day} 10:30" for day in days]}), "when").name is None
+    assert find_kind(as_table({"when": days[:20] * 20}), "when").name == "categorical"
     read = pd.to_datetime(pd.Series(days), format="%m/%d/%Y")
     assert find_kind(as_table({"when": read}), "when").name == "time"
     assert find_kind(as_table({"when": read.dt.strftime("%d.%m.%Y")}), "when").name == "time"

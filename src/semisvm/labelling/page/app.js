@@ -158,7 +158,11 @@ async function start() {
   onConnection(connectionChanged);
   document.addEventListener("keydown", onKey);
   try {
-    await Promise.all([label.next(), startFiles(), startPeople()]);
+    // first: which file it is, and who, decide how a row is shown
+    const about = await get("about");
+    startFiles(about);
+    startPeople(about);
+    await label.next();
     showState("good", "Ready");
   } catch (error) {
     showState("bad", "Not ready");

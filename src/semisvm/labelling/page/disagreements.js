@@ -3,9 +3,9 @@
 import { get } from "./api.js";
 import { announce, alertUser } from "./common.js";
 import { byId, make, percent, plural } from "./dom.js";
-import { change, openRow } from "./label.js";
+import { change } from "./label.js";
+import { opener, small, words } from "./lists.js";
 import { lastStatus } from "./progress.js";
-import { pictureSource } from "./row.js";
 
 const LENGTH = 20;
 const FEW = 5;
@@ -60,18 +60,11 @@ function otherChoice(row, values) {
 function item(row) {
   const values = [...new Set(row.answers.map((one) => one.value))];
   const said = row.answers.flatMap((one, k) => [k ? " · " : "", named(one.by), ": ", make("strong", { dir: "auto" }, one.value)]);
-  const settled = row.settled === null ? null : make("p", {}, "Settled as ", make("strong", { dir: "auto" }, row.settled), " by ", named(row.settled_by));
-  const picture = row.picture === null ? null : make("img", { class: "thumb", src: pictureSource(row.row, row.picture), alt: `${row.picture} of row ${row.key}`, loading: "lazy" });
-  const buttons = values.map((value) => {
-    const button = make("button", { type: "button", class: "small", "aria-label": `Settle row ${row.key} as ${value}` }, `It is ${value}`);
-    button.addEventListener("click", settle(row, value));
-    return button;
-  });
-  const open = make("button", { type: "button", class: "small", "aria-label": `Open row ${row.key}` }, "Open");
-  open.addEventListener("click", () => openRow(row.row));
+  const settled = row.settled === null ? null : make("p", {}, "Settled as ", make("strong", { dir: "auto" }, row.settled), row.settled_by ? [" by ", named(row.settled_by)] : null);
+  const buttons = values.map((value) => small(`It is ${value}`, settle(row, value), { "aria-label": `Settle row ${row.key} as ${value}` }));
   return make("li", { class: "item", "data-row": row.row },
-    make("div", {}, make("p", { class: "facts" }, `Row ${row.key} · `, said), settled, picture, make("p", { class: "snippet", dir: "auto" }, row.text)),
-    make("div", { class: "buttons" }, buttons, otherChoice(row, values), open));
+    make("div", {}, make("p", { class: "facts" }, `Row ${row.key} · `, said), settled, words(row)),
+    make("div", { class: "buttons" }, buttons, otherChoice(row, values), opener(row)));
 }
 
 let start = 0;
@@ -85,9 +78,8 @@ async function refresh(from = start) {
     const end = Math.min(start + LENGTH, found.total);
     const where = found.total ? `${start + 1} to ${end} of ${plural(found.total, "row")}` : which === "open" ? "People agree on all rows that several have answered, or they are settled." : "No row was settled yet.";
     const turns = [["Earlier", start - LENGTH], ["Later", start + LENGTH]].map(([text, to]) => {
-      const button = make("button", { type: "button", class: "small" }, text);
+      const button = small(text, () => refresh(to));
       button.disabled = to < 0 || to >= found.total;
-      button.addEventListener("click", () => refresh(to));
       return button;
     });
     const pager = make("div", { class: "pager" }, make("p", { class: "quiet", role: "status" }, where), found.total > LENGTH ? turns : []);

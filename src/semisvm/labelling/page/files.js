@@ -1,6 +1,6 @@
 // What a person takes away: downloads, and files that the server saves.
 
-import { get, getFile, getSlowly, postSlowly } from "./api.js";
+import { getFile, getSlowly, postSlowly } from "./api.js";
 import { byId, make, plural, show } from "./dom.js";
 
 let names = {};
@@ -40,7 +40,7 @@ async function certify() {
   return certified.sentences.join(" ");
 }
 
-export async function startFiles() {
+export function startFiles(about) {
   byId("certify").addEventListener("submit", (event) => {
     event.preventDefault();
     busily(event.submitter, "Checking the model by random rows", certify, byId("certified"));
@@ -51,7 +51,6 @@ export async function startFiles() {
     button.addEventListener("click", () => busily(button, text, () => download(what)));
   }
   byId("save").addEventListener("click", () => busily(byId("save"), "Fitting the model to all answers", save));
-  const about = await get("about");
   names = about.downloads;
   if (about.title) {
     document.title = `${about.title} · semisvm`;

@@ -4,7 +4,7 @@ import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
 import { answered, classButtons, markAnswer, showClasses as showButtons, startClasses } from "./classes.js";
 import { byId, count, make, plural, show } from "./dom.js";
 import { probabilityOf, showGuess, showRow, showWeak } from "./row.js";
-import { showStatus } from "./progress.js";
+import { lastStatus, showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
 const state = { view: null, query: null, seen: false, busy: false };
@@ -55,8 +55,6 @@ function present(view, query) {
   byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
   byId("row").parentElement.classList.toggle("opened", !asked && view !== null);
   if (view === null) {
-    show(byId("row-name"), "All rows are done");
-    show(byId("reason"), "Every row has an answer or was skipped.");
     showEnd(byId("row"));
   } else {
     show(byId("row-name"), `Row ${view.key}`);
@@ -73,9 +71,15 @@ function showEnd(node) {
     button.addEventListener("click", () => byId(name).click());
     return button;
   };
+  const { n_rows: all, n_answered: done, n_skipped: aside } = lastStatus();
+  const left = all - done - aside;
+  show(byId("row-name"), left ? "No row is left for you" : "All rows are done");
+  show(byId("reason"), left ? `${left === 1 ? "The last row is" : `The last ${count(left)} rows are`} being answered elsewhere. Reload the page to see whether one has come back.` : "Every row has an answer or was skipped.");
+  const may = !byId("take-away").hidden;
+  const take = may ? [go("get-labelled", "Labelled file"), go("get-model", "Model")] : [];
   node.replaceChildren(
-    make("p", {}, "What is left: look at answers that the model doubts, or take the labels and the model away."),
-    make("div", { class: "buttons" }, go("tab-doubts", "Doubts"), go("tab-find", "Find rows and change answers"), go("get-labelled", "Labelled file"), go("get-model", "Model")));
+    make("p", {}, `What you can do: look at answers that the model doubts${may ? ", or take the labels and the model away" : ""}.`),
+    make("div", { class: "buttons" }, go("tab-doubts", "Doubts"), go("tab-find", "Find rows and change answers"), take));
 }
 
 function opened(view) {
@@ -177,7 +181,12 @@ function showNothingToUndo() {
   byId("last").replaceChildren(make("p", { class: "quiet" }, "There is nothing to undo."));
 }
 
-const happened = (event) => ({ answer: `is ${event.value}`, skip: "was skipped", remove: "lost its answer" })[event.kind];
+const happened = ({ kind, value, facts }) => ({
+  answer: `is ${value}`,
+  skip: facts.none ? "is none of these" : "was skipped",
+  remove: "lost its answer",
+  settle: `was settled as ${value ?? "none of these"}`,
+})[kind];
 
 const described = (event) =>
   event.kind === "class" ? `the class ${event.value}` : `${count(event.rows.length)} rows`;

@@ -9,19 +9,19 @@ import { pictureSource } from "./row.js";
 
 const LENGTH = 20;
 
-const small = (text, work, more = {}) => {
+export const small = (text, work, more = {}) => {
   const button = make("button", { type: "button", class: "small", ...more }, text);
   button.addEventListener("click", work);
   return button;
 };
 
-const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
+export const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
 
 // A picture that cannot be shown leaves its place empty: its row shows why when it is opened.
 const picture = (row) =>
   row.picture === null ? null : make("img", { class: "thumb", src: pictureSource(row.row, row.picture), alt: `${row.picture} of row ${row.key}`, loading: "lazy" });
 
-const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
+export const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
 
 // Of a row with an answer it is that of a model that has not seen it.
 const guessOf = (row) =>

@@ -1,6 +1,5 @@
 // Who is at work, and what each has done.
 
-import { get } from "./api.js";
 import { byId, count, make, percent, plural, show } from "./dom.js";
 import { lastStatus, onStatus } from "./progress.js";
 
@@ -20,8 +19,7 @@ function showPeople(status) {
   show(byId("tab-disagreements"), status.n_disputed ? `Disagreements (${count(status.n_disputed)})` : "Disagreements");
 }
 
-export async function startPeople() {
-  const { person } = await get("about");
+export function startPeople({ person }) {
   onStatus(showPeople);
   if (lastStatus() !== null) showPeople(lastStatus());
   if (person === null) return;
@@ -29,5 +27,5 @@ export async function startPeople() {
   show(byId("person"), person.name);
   byId("person").hidden = false;
   byId("tab-disagreements").hidden = !may("settle");
-  for (const id of ["take-away", "get-answers", "certify"]) byId(id).hidden = !may("finish");
+  for (const id of ["take-away", "get-answers"]) byId(id).hidden = !may("finish");
 }

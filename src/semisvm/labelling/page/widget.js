@@ -64,17 +64,20 @@ function render({ model, el }) {
       make("button", { type: "button", onclick: () => answer(one.name) }, k < KEYS ? `${k + 1} ` : "", make("bdi", {}, one.name))));
   }
 
-  function present({ view, query, status }) {
+  function present({ view, query, status, undone }) {
     if (status) showStatus(status);
-    if (view === undefined) return;
+    if (undone === null) parts.guess.textContent = "There is nothing to undo here.";
+    // what is undone may be about no row, or about many
+    if (view === undefined || undone === null || (undone && view === null)) return;
     Object.assign(state, { view, seen: false });
     parts.guess.replaceChildren();
     if (view === null) {
-      parts.head.textContent = "Every row has an answer or was skipped.";
+      const left = status.n_rows - status.n_answered - status.n_skipped;
+      parts.head.textContent = left ? "The last rows are being answered elsewhere." : "Every row has an answer or was skipped.";
       parts.row.replaceChildren();
       return;
     }
-    const tools = [["Skip", "s", skip], ["Undo", "u", undo], ["Guess", "g", guess]].map(([text, key, act]) =>
+    const tools = [["Skip", "s", skip], ["None of these", "0", none], ["Undo", "u", undo], ["Guess", "g", guess]].map(([text, key, act]) =>
       make("button", { type: "button", title: `Key ${key}`, onclick: act }, text));
     parts.head.replaceChildren(make("strong", {}, `Row ${view.key} `), make("span", {}, query?.words ?? ""), ...tools);
     parts.row.replaceChildren(...view.fields.map(field));
@@ -100,18 +103,21 @@ function render({ model, el }) {
   const row = () => ({ row: state.view.row, version: state.view.version });
   const answer = (value) => state.view && change("answer", { ...row(), value, seen_guess: state.seen });
   const skip = () => state.view && change("skip", row());
+  const none = () => state.view && change("skip", { ...row(), none: true });
   const undo = () => change("undo", {});
   async function guess() {
     if (state.view === null) return;
     state.seen = true;
     const found = await ask("guess", { row: state.view.row });
-    parts.guess.textContent = found.guess === null ? "There is no model yet." : `The model predicts ${found.guess.value}.`;
+    const weak = Object.entries(state.view.weak).map(([name, value]) => `${name}: ${value}. `);
+    const guessed = found.guess === null ? "There is no model yet." : `The model predicts ${found.guess.value}.`;
+    parts.guess.textContent = weak.join("") + guessed;
   }
 
   root.addEventListener("keydown", (event) => {
     if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const one = /^[1-9]$/.test(event.key) ? state.classes[Number(event.key) - 1] : undefined;
-    const act = one ? () => answer(one.name) : { s: skip, u: undo, g: guess }[event.key];
+    const act = one ? () => answer(one.name) : { 0: none, s: skip, u: undo, g: guess }[event.key];
     if (!act) return;
     event.preventDefault();
     event.stopPropagation(); // notebooks have keys of their own
