@@ -115,7 +115,7 @@ ARGUMENTS = {
 }
 BOTH = {
     "take_rows": (SPANS,),
-    "set_number": (18,),
+    "set_number": (18, 1.5),
     "sample_curvature": (SPANS, 2.5),
     "along": ((0.0, 0.5),),
     "move": (0.5,),
