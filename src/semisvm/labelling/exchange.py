@@ -80,10 +80,10 @@ class Exchange:
                         differ += 1
             about_file = {"reason": FILE, "from": Path(path).name}
             taken = 0
-            for (kind, value, who), found in sorted(wanted.items(), key=lambda item: item[0][0]):
+            for (kind, label, who), found in sorted(wanted.items(), key=lambda item: item[0][0]):
                 some = tuple(dict.fromkeys(found))
-                facts = about_file | ({"none": True} if value is None else {})
-                self._record(Event(0, kind, some, value, facts=facts, by=who))
+                facts = about_file | ({"none": True} if label is None else {})
+                self._record(Event(0, kind, some, label, facts=facts, by=who))
                 taken += len(some)
         return Imported(taken, same, differ)
 
