@@ -64,6 +64,7 @@ def test_settling(together):
     assert not ben.page.is_visible("#certify")
     assert anna.page.is_visible("#get-answers")
     ben.page.keyboard.press("ArrowLeft")  # from the tabs, nothing that is hidden is reached
+    anna.until("#n-labels-of", "row.*, 1 disputed")
     anna.tab("disagreements")
     assert anna.page.inner_text("#disagreements .facts") == "Row 4 · ben: spam · carl: ham"
     anna.page.click("text=It is ham")

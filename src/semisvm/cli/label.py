@@ -326,6 +326,8 @@ def in_short(status: "Status") -> str:
     parts = [f"{status.n_answered:,} of {status.n_rows:,} rows labelled"]
     if status.n_skipped:
         parts.append(f"{status.n_skipped:,} skipped")
+    if status.n_disputed:
+        parts.append(f"{status.n_disputed:,} disputed")
     if status.accuracy is not None:
         found = status.accuracy
         parts.append(f"accuracy {found.value:.0%} ({found.low:.0%} to {found.high:.0%})")

@@ -78,7 +78,7 @@ function showEnd(node) {
   const may = !byId("take-away").hidden;
   const take = may ? [go("get-labelled", "Labelled file"), go("get-model", "Model")] : [];
   node.replaceChildren(
-    make("p", {}, `What you can do: look at answers that the model doubts${may ? ", or take the labels and the model away" : ""}.`),
+    make("p", {}, `What is left: look at answers that the model doubts${may ? ", or take the labels and the model away" : ""}.`),
     make("div", { class: "buttons" }, go("tab-doubts", "Doubts"), go("tab-find", "Find rows and change answers"), take));
 }
 
@@ -183,7 +183,7 @@ function showNothingToUndo() {
 
 const happened = ({ kind, value, facts }) => ({
   answer: `is ${value}`,
-  skip: facts.none ? "is none of these" : "was skipped",
+  skip: facts?.none ? "is none of these" : "was skipped",
   remove: "lost its answer",
   settle: `was settled as ${value ?? "none of these"}`,
 })[kind];

@@ -31,7 +31,8 @@ export function showStatus(status) {
 function showNumbers(status) {
   show(byId("n-labels"), count(status.n_answered));
   const skipped = status.n_skipped ? `, ${count(status.n_skipped)} skipped` : "";
-  show(byId("n-labels-of"), `${status.n_answered === 1 ? "label" : "labels"} of ${plural(status.n_rows, "row")}${skipped}`);
+  const disputed = status.n_disputed ? `, ${count(status.n_disputed)} disputed` : "";
+  show(byId("n-labels-of"), `${status.n_answered === 1 ? "label" : "labels"} of ${plural(status.n_rows, "row")}${skipped}${disputed}`);
   const accuracy = status.accuracy;
   show(byId("accuracy"), accuracy === null ? "–" : percent(accuracy.value));
   show(byId("accuracy-of"), accuracy === null
